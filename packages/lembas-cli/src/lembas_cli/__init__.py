@@ -1,0 +1,5 @@
+"""The lembas command."""
+
+
+def main() -> None:
+    """Run the command line."""

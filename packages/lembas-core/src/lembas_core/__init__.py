@@ -1,0 +1,1 @@
+"""lembas_core: conversations with language models, kept."""

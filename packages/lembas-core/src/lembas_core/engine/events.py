@@ -1,0 +1,240 @@
+"""The events of a reply: small, typed, numbered. `ReplyState` is their fold.
+
+Numbers start at 1 and rise by one for each event the engine emits. A follower may receive several text
+events joined into one; it then carries the last number. New kinds may be added: match on `kind` or class and
+ignore what you do not know.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, ClassVar, Literal
+
+from lembas_core.engine.questions import Answer, Question, Risk
+
+if TYPE_CHECKING:
+    from lembas_core.endpoints.values import Finish, Usage
+    from lembas_core.engine.state import ReplyView
+    from lembas_core.errors import LembasError
+
+__all__ = (
+    "Answered",
+    "Asking",
+    "Event",
+    "Finished",
+    "Growing",
+    "Metrics",
+    "Outcome",
+    "Reasoning",
+    "RoundStarted",
+    "Snapshot",
+    "Status",
+    "Text",
+    "ToolFinished",
+    "ToolStarted",
+    "UsageReported",
+)
+
+Outcome = Literal["done", "stopped", "error", "interrupted"]
+"""How a reply ended. `interrupted`: the process that ran it is gone. `finish` tells why in detail."""
+
+
+class Growing:
+    """Text that only grows, shared by all events about it, so that an event costs what is new."""
+
+    __slots__ = ("_parts", "length")
+
+    def __init__(self, text: str = "") -> None:
+        self._parts: list[str] = [text] if text else []
+        self.length = len(text)
+
+    def add(self, text: str) -> int:
+        """Append and return the new length in characters."""
+        self._parts.append(text)
+        self.length += len(text)
+        return self.length
+
+    def upto(self, length: int, start: int = 0) -> str:
+        """The characters from `start` to `length`."""
+        if len(self._parts) != 1:
+            self._parts = ["".join(self._parts)]
+        return self._parts[0][start:length]
+
+
+@dataclass(frozen=True, slots=True)
+class Metrics:
+    """How a reply went so far; None is unknown. Seconds are measured here, tokens are the endpoint's.
+
+    `prompt_tokens` and `cached_tokens` are of the last round (what the context holds now);
+    `completion_tokens` sum over the rounds. `estimated` is true when a count is ours, not the endpoint's.
+    """
+
+    prompt_tokens: int | None = None
+    completion_tokens: int | None = None
+    cached_tokens: int | None = None
+    reasoning_tokens: int | None = None
+    context_window: int | None = None
+    first_token_seconds: float | None = None
+    seconds: float | None = None
+    rounds: int = 1
+    estimated: bool = False
+
+    @property
+    def tokens_per_second(self) -> float | None:
+        """Completion tokens over the time since the first one."""
+        if self.completion_tokens is None or self.seconds is None or self.first_token_seconds is None:
+            return None
+        lasted = self.seconds - self.first_token_seconds
+        return self.completion_tokens / lasted if lasted > 0 else None
+
+    @property
+    def context_share(self) -> float | None:
+        """The part of the context window that is in use, 0 to 1; None when either is unknown."""
+        if self.prompt_tokens is None or not self.context_window:
+            return None
+        return (self.prompt_tokens + (self.completion_tokens or 0)) / self.context_window
+
+
+@dataclass(frozen=True, slots=True)
+class RoundStarted:
+    """A request goes out; `round` counts from 1."""
+
+    kind: ClassVar[Literal["round_started"]] = "round_started"
+    number: int
+    round: int
+
+
+@dataclass(frozen=True, slots=True)
+class Text:
+    """More of the answer: `added` is new, `text` is the whole answer so far (all rounds).
+
+    `block` counts the stretches of text between tool calls. The first `added` of a later block begins with
+    the blank line that parts it from the one before, so that all `added` joined are the `text`.
+    """
+
+    kind: ClassVar[Literal["text"]] = "text"
+    number: int
+    added: str
+    block: int
+    length: int
+    growing: Growing
+
+    @property
+    def text(self) -> str:
+        """The whole answer so far."""
+        return self.growing.upto(self.length)
+
+
+@dataclass(frozen=True, slots=True)
+class Reasoning:
+    """More of the model's thinking: `added` is new, `text` the whole thinking of this round."""
+
+    kind: ClassVar[Literal["reasoning"]] = "reasoning"
+    number: int
+    added: str
+    length: int
+    growing: Growing
+    seconds: float = 0.0
+
+    @property
+    def text(self) -> str:
+        """The thinking of this round so far."""
+        return self.growing.upto(self.length)
+
+
+@dataclass(frozen=True, slots=True)
+class ToolStarted:
+    """A tool call begins (after permission, where it needed one)."""
+
+    kind: ClassVar[Literal["tool_started"]] = "tool_started"
+    number: int
+    call_id: str
+    name: str
+    arguments: str
+    risk: Risk
+
+
+@dataclass(frozen=True, slots=True)
+class ToolFinished:
+    """A tool call ended; `text` is what the model is told."""
+
+    kind: ClassVar[Literal["tool_finished"]] = "tool_finished"
+    number: int
+    call_id: str
+    text: str
+    is_error: bool
+    seconds: float
+
+
+@dataclass(frozen=True, slots=True)
+class Status:
+    """One line for a person on what happens now; "" clears it."""
+
+    kind: ClassVar[Literal["status"]] = "status"
+    number: int
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class UsageReported:
+    """Metrics so far."""
+
+    kind: ClassVar[Literal["usage"]] = "usage"
+    number: int
+    metrics: Metrics
+    usage: Usage | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Asking:
+    """The reply waits for a person."""
+
+    kind: ClassVar[Literal["asking"]] = "asking"
+    number: int
+    question: Question
+
+
+@dataclass(frozen=True, slots=True)
+class Answered:
+    """The question was answered (or nobody answered in time) and the reply goes on."""
+
+    kind: ClassVar[Literal["answered"]] = "answered"
+    number: int
+    question_id: str
+    answer: Answer
+
+
+@dataclass(frozen=True, slots=True)
+class Finished:
+    """The last event of every reply, told after the message is stored."""
+
+    kind: ClassVar[Literal["finished"]] = "finished"
+    number: int
+    outcome: Outcome
+    finish: Finish
+    metrics: Metrics
+    error: LembasError | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Snapshot:
+    """What a follower gets first: the state so far, which holds every event up to `number`."""
+
+    kind: ClassVar[Literal["snapshot"]] = "snapshot"
+    number: int
+    state: ReplyView
+
+
+Event = (
+    RoundStarted
+    | Text
+    | Reasoning
+    | ToolStarted
+    | ToolFinished
+    | Status
+    | UsageReported
+    | Asking
+    | Answered
+    | Finished
+    | Snapshot
+)
