@@ -15,7 +15,7 @@ class Resolved:
 
     Attributes:
         client: What answers requests.
-        ref: The name that finds it again (`CONNECTION/NAME`); a client that was handed in has only its own name.
+        ref: The name that finds it again (`CONNECTION/NAME`); its own name for a client that was handed in.
         name: The model's name as the endpoint knows it.
         tools: Whether it takes tools.
         vision: Whether it takes images.
