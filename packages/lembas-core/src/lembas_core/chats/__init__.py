@@ -1,0 +1,1 @@
+"""What a person has said and been answered: chats, their messages, their versions."""

@@ -1,0 +1,1 @@
+"""Replies that run in the background: started, followed, stopped, answered, kept."""
