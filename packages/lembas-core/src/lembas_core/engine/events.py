@@ -7,10 +7,13 @@ ignore what you do not know.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from threading import Lock
 from typing import TYPE_CHECKING, ClassVar, Literal
 
-from lembas_core.engine.questions import Answer, Question, Risk
+from lembas_core.engine.questions import Answer, Question
+from lembas_core.tools.values import Risk
 
 if TYPE_CHECKING:
     from lembas_core.endpoints.values import Finish, Usage
@@ -26,6 +29,7 @@ __all__ = (
     "Metrics",
     "Outcome",
     "Reasoning",
+    "Rethought",
     "RoundStarted",
     "Snapshot",
     "Status",
@@ -33,14 +37,20 @@ __all__ = (
     "ToolFinished",
     "ToolStarted",
     "UsageReported",
+    "joined",
 )
 
 Outcome = Literal["done", "stopped", "error", "interrupted"]
 """How a reply ended. `interrupted`: the process that ran it is gone. `finish` tells why in detail."""
 
+_joining = Lock()
+
 
 class Growing:
-    """Text that only grows, shared by all events about it, so that an event costs what is new."""
+    """Text that only grows, shared by all events about it, so that an event costs what is new.
+
+    One owner adds; any thread may read.
+    """
 
     __slots__ = ("_parts", "length")
 
@@ -56,9 +66,13 @@ class Growing:
 
     def upto(self, length: int, start: int = 0) -> str:
         """The characters from `start` to `length`."""
-        if len(self._parts) != 1:
-            self._parts = ["".join(self._parts)]
-        return self._parts[0][start:length]
+        parts = self._parts
+        if len(parts) > 1:
+            # A reader in another thread must neither lose what is added meanwhile nor join twice.
+            with _joining:
+                count = len(parts)
+                parts[:count] = ["".join(parts[:count])]
+        return parts[0][start:length] if parts else ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,7 +80,8 @@ class Metrics:
     """How a reply went so far; None is unknown. Seconds are measured here, tokens are the endpoint's.
 
     `prompt_tokens` and `cached_tokens` are of the last round (what the context holds now);
-    `completion_tokens` sum over the rounds. `estimated` is true when a count is ours, not the endpoint's.
+    `completion_tokens` and `reasoning_tokens` sum over the rounds. `writing_seconds` leaves out the waiting for
+    tools and people that `seconds` holds. `estimated` is true when a count is ours, not the endpoint's.
     """
 
     prompt_tokens: int | None = None
@@ -75,17 +90,17 @@ class Metrics:
     reasoning_tokens: int | None = None
     context_window: int | None = None
     first_token_seconds: float | None = None
+    writing_seconds: float | None = None
     seconds: float | None = None
     rounds: int = 1
     estimated: bool = False
 
     @property
     def tokens_per_second(self) -> float | None:
-        """Completion tokens over the time since the first one."""
-        if self.completion_tokens is None or self.seconds is None or self.first_token_seconds is None:
+        """Completion tokens over the time in which the model was writing."""
+        if self.completion_tokens is None or not self.writing_seconds:
             return None
-        lasted = self.seconds - self.first_token_seconds
-        return self.completion_tokens / lasted if lasted > 0 else None
+        return self.completion_tokens / self.writing_seconds
 
     @property
     def context_share(self) -> float | None:
@@ -108,14 +123,15 @@ class RoundStarted:
 class Text:
     """More of the answer: `added` is new, `text` is the whole answer so far (all rounds).
 
-    `block` counts the stretches of text between tool calls. The first `added` of a later block begins with
-    the blank line that parts it from the one before, so that all `added` joined are the `text`.
+    `start` is where this stretch begins in `text`; stretches are parted by thinking and tool calls. The first
+    `added` after a tool call begins with the blank line that parts it from what was written before, so that all
+    `added` joined are the `text`.
     """
 
     kind: ClassVar[Literal["text"]] = "text"
     number: int
     added: str
-    block: int
+    start: int
     length: int
     growing: Growing
 
@@ -124,10 +140,15 @@ class Text:
         """The whole answer so far."""
         return self.growing.upto(self.length)
 
+    @property
+    def block_text(self) -> str:
+        """This stretch so far."""
+        return self.growing.upto(self.length, self.start)
+
 
 @dataclass(frozen=True, slots=True)
 class Reasoning:
-    """More of the model's thinking: `added` is new, `text` the whole thinking of this round."""
+    """More of the model's thinking: `added` is new, `text` is this stretch of it, `seconds` how long so far."""
 
     kind: ClassVar[Literal["reasoning"]] = "reasoning"
     number: int
@@ -138,8 +159,21 @@ class Reasoning:
 
     @property
     def text(self) -> str:
-        """The thinking of this round so far."""
+        """This stretch of thinking so far."""
         return self.growing.upto(self.length)
+
+
+@dataclass(frozen=True, slots=True)
+class Rethought:
+    """What was told as the answer from `start` on has turned out to be thinking.
+
+    Some chat templates open the thinking themselves, so that only its end can be seen in the stream.
+    """
+
+    kind: ClassVar[Literal["rethought"]] = "rethought"
+    number: int
+    start: int
+    seconds: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -229,6 +263,7 @@ Event = (
     RoundStarted
     | Text
     | Reasoning
+    | Rethought
     | ToolStarted
     | ToolFinished
     | Status
@@ -238,3 +273,28 @@ Event = (
     | Finished
     | Snapshot
 )
+
+
+def joined(events: Iterable[Event]) -> list[Event]:
+    """The same events with neighbouring text and thinking of one stretch made one, for a slow follower."""
+    out: list[Event] = []
+    run: list[Text] | list[Reasoning] = []
+    for event in events:
+        if run and not _same_stretch(run[-1], event):
+            out.append(_as_one(run))
+            run = []
+        if isinstance(event, Text | Reasoning):
+            run.append(event)  # type: ignore[arg-type]
+        else:
+            out.append(event)
+    return [*out, _as_one(run)] if run else out
+
+
+def _same_stretch(last: Text | Reasoning, event: Event) -> bool:
+    if isinstance(last, Text):
+        return isinstance(event, Text) and event.start == last.start and event.growing is last.growing
+    return isinstance(event, Reasoning) and event.growing is last.growing
+
+
+def _as_one(run: list[Text] | list[Reasoning]) -> Event:
+    return run[0] if len(run) == 1 else replace(run[-1], added="".join(event.added for event in run))

@@ -6,9 +6,9 @@ from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Literal
 
-__all__ = ("Answer", "OnQuestion", "PendingCall", "Prompt", "Question", "Risk")
+from lembas_core.tools.values import Prompt, Risk
 
-Risk = Literal["read", "write", "execute", "network"]
+__all__ = ("Answer", "OnQuestion", "PendingCall", "Prompt", "Question", "Risk")
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,16 +19,6 @@ class PendingCall:
     name: str
     arguments: str
     risk: Risk
-
-
-@dataclass(frozen=True, slots=True)
-class Prompt:
-    """Something the model asks: `choices` may be empty (free text); `multiple` allows several choices."""
-
-    id: str
-    text: str
-    choices: tuple[str, ...] = ()
-    multiple: bool = False
 
 
 @dataclass(frozen=True, slots=True)

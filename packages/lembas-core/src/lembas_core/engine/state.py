@@ -9,8 +9,16 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
-from typing import Any, Literal
+from typing import Literal
 
+from lembas_core.engine.blocks import (
+    Block,
+    ReasoningBlock,
+    TextBlock,
+    ToolBlock,
+    blocks_from_json,
+    blocks_to_json,
+)
 from lembas_core.engine.events import (
     Answered,
     Asking,
@@ -20,7 +28,7 @@ from lembas_core.engine.events import (
     Metrics,
     Outcome,
     Reasoning,
-    RoundStarted,
+    Rethought,
     Snapshot,
     Status,
     Text,
@@ -30,41 +38,17 @@ from lembas_core.engine.events import (
 )
 from lembas_core.engine.questions import Question
 
-__all__ = ("Block", "ReasoningBlock", "ReplyState", "ReplyView", "TextBlock", "ToolBlock", "fold")
-
-
-@dataclass(frozen=True, slots=True)
-class TextBlock:
-    """A stretch of the answer."""
-
-    text: str
-    kind: Literal["text"] = "text"
-
-
-@dataclass(frozen=True, slots=True)
-class ReasoningBlock:
-    """The thinking of one round and how long it took in seconds."""
-
-    text: str
-    seconds: float
-    kind: Literal["reasoning"] = "reasoning"
-
-
-@dataclass(frozen=True, slots=True)
-class ToolBlock:
-    """A tool call and its result; `result` is None while it runs."""
-
-    call_id: str
-    name: str
-    arguments: str
-    risk: str
-    result: str | None = None
-    is_error: bool = False
-    seconds: float | None = None
-    kind: Literal["tool"] = "tool"
-
-
-Block = TextBlock | ReasoningBlock | ToolBlock
+__all__ = (
+    "Block",
+    "ReasoningBlock",
+    "ReplyState",
+    "ReplyView",
+    "TextBlock",
+    "ToolBlock",
+    "blocks_from_json",
+    "blocks_to_json",
+    "fold",
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,40 +67,60 @@ class ReplyView:
 
     @property
     def reasoning(self) -> str:
-        """All thinking, rounds parted by a blank line."""
+        """All thinking, stretches parted by a blank line."""
         return "\n\n".join(b.text for b in self.blocks if isinstance(b, ReasoningBlock))
 
 
 @dataclass(slots=True)
 class _Open:
-    """A block that still grows: from `start` to `end` of `growing`."""
+    """A block that still grows: `growing` from `start` to its end."""
 
     kind: Literal["text", "reasoning"]
     growing: Growing
-    start: int
-    end: int
-    block: int = 0
+    start: int = 0
     seconds: float = 0.0
+
+    def closed(self) -> Block:
+        text = self.growing.upto(self.growing.length, self.start)
+        return TextBlock(text, self.start) if self.kind == "text" else ReasoningBlock(text, self.seconds)
 
 
 class ReplyState:
     """The running fold. One owner applies events; everybody else reads views."""
 
     def __init__(self, view: ReplyView | None = None) -> None:
-        start = view or ReplyView()
-        self.number = start.number
-        self.status = start.status
-        self.question = start.question
-        self.metrics = start.metrics
-        self.outcome = start.outcome
-        self.finish: str = start.finish
-        self.error = start.error
-        self.text = Growing(start.text)
-        self._blocks: list[Block | _Open] = list(start.blocks)
+        self._begin(view or ReplyView())
+
+    def _begin(self, view: ReplyView) -> None:
+        self.number = view.number
+        self.status = view.status
+        self.question = view.question
+        self.metrics = view.metrics
+        self.outcome = view.outcome
+        self.finish: str = view.finish
+        self.error = view.error
+        self.text = Growing(view.text)
+        self._blocks: list[Block] = list(view.blocks)
+        self._last = self._reopened()
+
+    def _reopened(self) -> _Open | None:
+        """The last block as one that grows: what comes next may belong to it."""
+        last = self._blocks[-1] if self._blocks else None
+        if isinstance(last, TextBlock):
+            opened = _Open("text", self.text, last.start)
+        elif isinstance(last, ReasoningBlock):
+            opened = _Open("reasoning", Growing(last.text), seconds=last.seconds)
+        else:
+            return None
+        self._blocks.pop()
+        return opened
 
     def apply(self, event: Event) -> None:
         """Take the next event; one that is already held changes nothing."""
         if event.number <= self.number:
+            # A stored reply may carry no numbers; its snapshot is all there is.
+            if isinstance(event, Snapshot) and event.number == self.number:
+                self._begin(event.state)
             return
         self.number = event.number
         match event:
@@ -125,11 +129,14 @@ class ReplyState:
             case Reasoning():
                 self._grow_reasoning(event)
             case ToolStarted():
+                self._close()
                 self._blocks.append(ToolBlock(event.call_id, event.name, event.arguments, event.risk))
             case ToolFinished():
                 self._finish_tool(event)
+            case Rethought():
+                self._rethink(event)
             case Snapshot():
-                self.__init__(event.state)  # type: ignore[misc]  # a snapshot is a whole new start
+                self._begin(event.state)
             case _:
                 self._note(event)
 
@@ -150,23 +157,40 @@ class ReplyState:
             case _:
                 pass
 
+    def _close(self) -> None:
+        if self._last is not None:
+            self._blocks.append(self._last.closed())
+            self._last = None
+
     def _grow_text(self, event: Text) -> None:
-        last = self._blocks[-1] if self._blocks else None
-        start = self.text.length
         self.text.add(event.added)
-        if isinstance(last, _Open) and last.kind == "text" and last.block == event.block:
-            last.end = self.text.length
-        else:
-            start += len(event.added) - len(event.added.lstrip("\n")) if start else 0
-            self._blocks.append(_Open("text", self.text, start, self.text.length, event.block))
+        last = self._last
+        if last is None or last.kind != "text" or last.start != event.start:
+            # The closed block must end where it ended: before what has just been added.
+            self._close_before(event)
+            self._last = _Open("text", self.text, event.start)
+
+    def _close_before(self, event: Text) -> None:
+        last, self._last = self._last, None
+        if last is not None and last.kind == "text":
+            end = self.text.length - len(event.added)
+            self._blocks.append(TextBlock(self.text.upto(end, last.start), last.start))
+        elif last is not None:
+            self._blocks.append(last.closed())
 
     def _grow_reasoning(self, event: Reasoning) -> None:
-        last = self._blocks[-1] if self._blocks else None
-        if not (isinstance(last, _Open) and last.kind == "reasoning"):
-            last = _Open("reasoning", Growing(), 0, 0)
-            self._blocks.append(last)
-        last.end = last.growing.add(event.added)
+        last = self._last
+        if last is None or last.kind != "reasoning":
+            self._close()
+            self._last = last = _Open("reasoning", Growing())
+        last.growing.add(event.added)
         last.seconds = event.seconds
+
+    def _rethink(self, event: Rethought) -> None:
+        self._close()
+        self.text = Growing(self.text.upto(event.start))
+        self._blocks = [part for block in self._blocks for part in _rethought(block, event)]
+        self._last = self._reopened()
 
     def _finish_tool(self, event: ToolFinished) -> None:
         for index, block in enumerate(self._blocks):
@@ -177,9 +201,10 @@ class ReplyState:
 
     def view(self) -> ReplyView:
         """A frozen copy of the reply as it is now."""
+        last = self._last
         return ReplyView(
             number=self.number,
-            blocks=tuple(_closed(b) for b in self._blocks),
+            blocks=tuple(self._blocks if last is None else [*self._blocks, last.closed()]),
             text=self.text.upto(self.text.length),
             status=self.status,
             question=self.question,
@@ -190,11 +215,14 @@ class ReplyState:
         )
 
 
-def _closed(block: Block | _Open) -> Block:
-    if not isinstance(block, _Open):
-        return block
-    text = block.growing.upto(block.end, block.start)
-    return TextBlock(text) if block.kind == "text" else ReasoningBlock(text, block.seconds)
+def _rethought(block: Block, event: Rethought) -> tuple[Block, ...]:
+    """The block, or what is left of it as text and what is thinking now."""
+    if not isinstance(block, TextBlock) or block.start + len(block.text) <= event.start:
+        return (block,)
+    if block.start >= event.start:
+        return (ReasoningBlock(block.text, event.seconds),)
+    kept = event.start - block.start
+    return TextBlock(block.text[:kept], block.start), ReasoningBlock(block.text[kept:], event.seconds)
 
 
 def fold(events: Iterable[Event], start: ReplyView | None = None) -> ReplyView:
@@ -203,14 +231,3 @@ def fold(events: Iterable[Event], start: ReplyView | None = None) -> ReplyView:
     for event in events:
         state.apply(event)
     return state.view()
-
-
-def blocks_to_json(blocks: Iterable[Block]) -> list[dict[str, Any]]:
-    """Blocks as JSON values, for a row or a file."""
-    return [{name: getattr(block, name) for name in block.__dataclass_fields__} for block in blocks]
-
-
-def blocks_from_json(values: Iterable[dict[str, Any]]) -> tuple[Block, ...]:
-    """Blocks from `blocks_to_json`; kinds of a newer version are left out."""
-    kinds: dict[str, type[Block]] = {"text": TextBlock, "reasoning": ReasoningBlock, "tool": ToolBlock}
-    return tuple(kinds[value["kind"]](**value) for value in values if value["kind"] in kinds)

@@ -1,0 +1,29 @@
+"""For tests: a strict scripted model, the same behind HTTP, and a clock that stands still."""
+
+from __future__ import annotations
+
+from lembas_core.testing.clock import FakeClock
+from lembas_core.testing.script import Script
+from lembas_core.testing.steps import (
+    call,
+    fault,
+    finish,
+    pause,
+    raw_call,
+    reasoning,
+    text,
+    usage,
+)
+
+__all__ = (
+    "FakeClock",
+    "Script",
+    "call",
+    "fault",
+    "finish",
+    "pause",
+    "raw_call",
+    "reasoning",
+    "text",
+    "usage",
+)

@@ -1,0 +1,75 @@
+"""Measure a reply: seconds here, tokens as the endpoint reports them."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from lembas_core.clock import Clock
+from lembas_core.endpoints.values import Usage
+from lembas_core.engine.events import Metrics
+
+__all__ = ("Meter",)
+
+
+class Meter:
+    """What is known of a reply's cost so far, going on from `start` when a reply is continued.
+
+    A sum over rounds is unknown as soon as one round did not report: unknown is not zero.
+    """
+
+    def __init__(self, clock: Clock, start: Metrics | None, context_window: int | None) -> None:
+        self._clock = clock
+        self._began = clock.monotonic()
+        self._before = start.seconds or 0.0 if start else 0.0
+        self._earlier_rounds = start.rounds if start else 0
+        self._written = start.writing_seconds or 0.0 if start else 0.0
+        self._writing_since: float | None = None
+        self._summed = start is not None
+        window = context_window or (start.context_window if start else None)
+        self._metrics = replace(start or Metrics(), context_window=window)
+
+    @property
+    def writing_for(self) -> float:
+        """Seconds since the first part of this round."""
+        return self._clock.monotonic() - self._writing_since if self._writing_since is not None else 0.0
+
+    def round_started(self, number: int) -> None:
+        """A request goes out."""
+        self._metrics = replace(self._metrics, rounds=self._earlier_rounds + number)
+
+    def heard(self) -> bool:
+        """The first part of a round is here; true for the first of the whole reply."""
+        now = self._clock.monotonic()
+        self._writing_since = now
+        if self._metrics.first_token_seconds is not None:
+            return False
+        self._metrics = replace(self._metrics, first_token_seconds=self._before + now - self._began)
+        return True
+
+    def round_ended(self, usage: Usage | None) -> None:
+        """A round is over; the endpoint reported `usage`."""
+        self._written += self.writing_for
+        self._writing_since = None
+        usage = usage or Usage()
+        self._metrics = replace(
+            self._metrics,
+            prompt_tokens=usage.prompt_tokens,
+            cached_tokens=usage.cached_tokens,
+            completion_tokens=self._sum(self._metrics.completion_tokens, usage.completion_tokens),
+            reasoning_tokens=self._sum(self._metrics.reasoning_tokens, usage.reasoning_tokens),
+        )
+        self._summed = True
+
+    def _sum(self, so_far: int | None, more: int | None) -> int | None:
+        if not self._summed:
+            return more
+        return None if so_far is None or more is None else so_far + more
+
+    def metrics(self) -> Metrics:
+        """Everything known at this moment."""
+        written = self._written + self.writing_for
+        return replace(
+            self._metrics,
+            seconds=self._before + self._clock.monotonic() - self._began,
+            writing_seconds=written if self._metrics.first_token_seconds is not None else None,
+        )

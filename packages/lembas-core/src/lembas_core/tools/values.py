@@ -1,0 +1,96 @@
+"""A tool as a plain value, what it returns, and the fixed set that is offered to a model."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from lembas_core.endpoints.values import ToolSpec
+
+__all__ = ("Prompt", "Risk", "Tool", "ToolResult", "Toolset")
+
+Risk = Literal["read", "write", "execute", "network"]
+"""What a tool may do to the world; a permission is decided from it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Prompt:
+    """Something the model asks: `choices` may be empty (free text); `multiple` allows several choices."""
+
+    id: str
+    text: str
+    choices: tuple[str, ...] = ()
+    multiple: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class ToolResult:
+    """What a model is told of a call."""
+
+    text: str
+    is_error: bool = False
+
+
+def _no_mistake(_arguments: Mapping[str, Any]) -> str:
+    return ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Tool:
+    """Something a model may call.
+
+    Attributes:
+        name: Unique among the tools that are offered together.
+        description: What the model reads to decide when to call it.
+        parameters: A JSON schema of an object.
+        risk: What it may do.
+        family: What it is switched on and off with.
+        timeout: Seconds a call may take; None sets no bound.
+        run: Runs one call; `run_tool` turns what it raises into a result.
+        check: "" or what is wrong with the arguments, asked before a person is bothered.
+        prompts: For a tool that asks a person: what to ask. The answers are its result and `run` is not called.
+    """
+
+    name: str
+    description: str
+    parameters: Mapping[str, Any]
+    run: Callable[[Mapping[str, Any]], Awaitable[ToolResult]]
+    risk: Risk = "read"
+    family: str = "custom"
+    timeout: float | None = 60.0
+    check: Callable[[Mapping[str, Any]], str] = _no_mistake
+    prompts: Callable[[Mapping[str, Any]], tuple[Prompt, ...]] | None = None
+
+    @property
+    def spec(self) -> ToolSpec:
+        """The tool as a model is told of it."""
+        return ToolSpec(self.name, self.description, self.parameters)
+
+
+class Toolset:
+    """Tools in a fixed order with unique names: exactly what a request offers and what may run.
+
+    Raises:
+        ValueError: Two tools have the same name.
+    """
+
+    __slots__ = ("_tools", "specs")
+
+    def __init__(self, *tools: Tool) -> None:
+        self._tools = {tool.name: tool for tool in tools}
+        if len(self._tools) < len(tools):
+            names = [tool.name for tool in tools]
+            twice = next(name for name in names if names.count(name) > 1)
+            raise ValueError(f"Two tools are called {twice!r}.")
+        self.specs: tuple[ToolSpec, ...] = tuple(tool.spec for tool in tools)
+
+    def get(self, name: str) -> Tool | None:
+        """The tool of that name, or None."""
+        return self._tools.get(name)
+
+    def __iter__(self) -> Iterator[Tool]:
+        return iter(self._tools.values())
+
+    def __len__(self) -> int:
+        return len(self._tools)
