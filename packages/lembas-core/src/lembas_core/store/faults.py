@@ -1,0 +1,79 @@
+"""What a database's error means, as one sentence for a person."""
+
+from __future__ import annotations
+
+import sqlite3
+from typing import Final
+
+from sqlalchemy.exc import DBAPIError, IntegrityError, OperationalError
+
+from lembas_core.errors import Conflict, LembasError, StoreError
+
+__all__ = ("is_retriable", "told")
+
+# SQLite's primary result codes: https://sqlite.org/rescode.html
+_BUSY, _LOCKED, _READONLY, _IOERR, _CORRUPT, _FULL, _CANTOPEN, _NOTADB = 5, 6, 8, 10, 11, 13, 14, 26
+_SENTENCES: Final = {
+    _BUSY: "The database {where} is locked by another program; close that program or try again.",
+    _LOCKED: "The database {where} is locked by another program; close that program or try again.",
+    _READONLY: "The database {where} cannot be written to; check who owns the file and its folder.",
+    _IOERR: "The disk failed while reading or writing the database {where} ({said}).",
+    _CORRUPT: "The database {where} is damaged; restore it from a backup or from a copy beside it.",
+    _FULL: "The disk is full, so nothing more can be stored in the database {where}; free some space.",
+    _CANTOPEN: "The database {where} cannot be opened; check that the folder exists and may be written to.",
+    _NOTADB: "The file {where} is not a database of LLeMbas; choose another file.",
+}
+
+# PostgreSQL's: https://www.postgresql.org/docs/current/errcodes-appendix.html
+_AGAIN: Final = frozenset({"40001", "40P01"})
+_STATES: Final = {
+    "28": "The database {where} refused the user or password; check the database URL.",
+    "3D": "The database {where} does not exist; create it first.",
+    "42501": "The database user may not do that in {where}; give it the right to create and change tables.",
+    "53100": "The disk is full, so nothing more can be stored in the database {where}; free some space.",
+    "53300": "The database {where} has too many connections; try again or raise its limit.",
+    "57P": "The database {where} is shutting down or starting up; try again in a moment.",
+}
+
+
+def told(error: Exception, where: str) -> Exception:
+    """`error` as a StoreError with one sentence; what did not come from a database stays as it is.
+
+    A broken constraint becomes a Conflict: somebody else changed or made the same thing first.
+    """
+    if isinstance(error, LembasError):
+        return error
+    if isinstance(error, IntegrityError | sqlite3.IntegrityError):
+        return Conflict("Somebody else changed the same thing first, or a thing of that name exists already.")
+    cause = error.orig if isinstance(error, DBAPIError) else error
+    if isinstance(cause, sqlite3.Error):
+        return StoreError(_sqlite_sentence(cause, where))
+    if isinstance(error, DBAPIError):
+        return StoreError(_postgresql_sentence(error, where))
+    return error
+
+
+def is_retriable(error: Exception) -> bool:
+    """Whether the same transaction, begun anew, may well succeed."""
+    return isinstance(error, DBAPIError) and _state(error) in _AGAIN
+
+
+def _sqlite_sentence(error: sqlite3.Error, where: str) -> str:
+    code = getattr(error, "sqlite_errorcode", None)
+    sentence = _SENTENCES.get(-1 if code is None else code & 0xFF)
+    return (sentence or "The database {where} refused that ({said}).").format(where=where, said=error)
+
+
+def _state(error: DBAPIError) -> str:
+    return getattr(error.orig, "sqlstate", None) or ""
+
+
+def _postgresql_sentence(error: DBAPIError, where: str) -> str:
+    state = _state(error)
+    for length in (5, 3, 2):
+        if sentence := _STATES.get(state[:length]):
+            return sentence.format(where=where)
+    if isinstance(error, OperationalError) and (not state or state.startswith("08")):
+        return f"The database {where} cannot be reached; check that its server runs and the URL is right."
+    said = str(error.orig).strip().partition("\n")[0]
+    return f"The database {where} refused that ({said})."

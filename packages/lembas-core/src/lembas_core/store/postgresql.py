@@ -1,0 +1,76 @@
+"""PostgreSQL: a small pool of connections, every transaction in a thread."""
+
+from __future__ import annotations
+
+import random
+import time
+from collections.abc import Callable
+from typing import Final, TypeVar
+
+import anyio
+from anyio.to_thread import run_sync
+from sqlalchemy import Connection, create_engine
+
+from lembas_core.store.faults import is_retriable, told
+from lembas_core.store.places import Place
+from lembas_core.store.tables import metadata
+
+__all__ = ("PostgreSQL",)
+
+T = TypeVar("T")
+
+_CONNECTIONS: Final = 5
+_TRIES: Final = 12
+
+
+class PostgreSQL:
+    """An open PostgreSQL database."""
+
+    def __init__(self, place: Place) -> None:
+        self._place = place
+        # One moment per transaction, and whoever changes what another has just changed starts again:
+        # the nearest to SQLite's one writer that does not make every writer wait for every other.
+        self._engine = create_engine(
+            place.url,
+            pool_size=_CONNECTIONS,
+            max_overflow=0,
+            pool_pre_ping=True,
+            isolation_level="REPEATABLE READ",
+        )
+        self._readers = self._engine.execution_options(postgresql_readonly=True)
+        self._limiter = anyio.CapacityLimiter(_CONNECTIONS)
+
+    async def open(self) -> None:
+        """Bring the schema up to date."""
+        await self.write(metadata.create_all)
+
+    async def read(self, fn: Callable[[Connection], T]) -> T:
+        """Run `fn` in a thread on one moment of the database; it cannot write."""
+        return await run_sync(self._read, fn, limiter=self._limiter)
+
+    def _read(self, fn: Callable[[Connection], T]) -> T:
+        try:
+            with self._readers.connect() as connection:
+                return fn(connection)
+        except Exception as error:
+            raise told(error, self._place.shown) from error
+
+    async def write(self, fn: Callable[[Connection], T]) -> T:
+        """Run `fn` in a transaction; again when another one got in its way."""
+        return await run_sync(self._write, fn, limiter=self._limiter)
+
+    def _write(self, fn: Callable[[Connection], T]) -> T:
+        for attempt in range(_TRIES):
+            try:
+                with self._engine.begin() as connection:
+                    return fn(connection)
+            except Exception as error:
+                if not is_retriable(error) or attempt == _TRIES - 1:
+                    raise told(error, self._place.shown) from error
+            time.sleep(random.uniform(0, 0.002 * 2**attempt))
+        raise AssertionError("unreachable")
+
+    async def aclose(self) -> None:
+        """Close the connections."""
+        with anyio.CancelScope(shield=True):
+            await run_sync(self._engine.dispose, limiter=self._limiter)
