@@ -1,0 +1,104 @@
+"""What a person may type for a connection, checked before it is kept."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from urllib.parse import SplitResult, urlsplit
+
+from lembas_core.errors import Invalid
+
+__all__ = ("checked_headers", "checked_key", "checked_name", "checked_url", "mask", "name_from")
+
+LOCAL = "local"
+"""The name of the embedded model's connection, which no other may have."""
+
+_NAME = re.compile(r"[^\s/\x00-\x1f\x7f]{1,64}")
+_HEADER_NAME = re.compile(r"[A-Za-z0-9!#$%&'*+.^_`|~-]{1,128}")
+_LOOPBACK = ("localhost", "127.0.0.1", "::1")
+
+
+def checked_url(url: str) -> str:
+    """A base URL as it is kept: http or https, without credentials, query and trailing slash.
+
+    Raises:
+        Invalid: It is none of that.
+    """
+    text = url.strip()
+    if "://" not in text and urlsplit(f"//{text}").hostname in _LOOPBACK:
+        text = f"http://{text}"
+    parts = _split(text)
+    if parts.scheme not in {"http", "https"} or not parts.hostname:
+        raise Invalid(f"{url!r} is not the address of an endpoint: it begins with http:// or https://.")
+    if parts.username is not None or parts.password is not None:
+        raise Invalid("The address holds a user name or password; give a secret as the key instead.")
+    if parts.query or parts.fragment:
+        raise Invalid(f"The address {url!r} holds a query or fragment; give only the base URL.")
+    if any(character.isspace() or not character.isprintable() for character in text):
+        raise Invalid(f"The address {url!r} holds spaces or characters that cannot be seen.")
+    return text.rstrip("/")
+
+
+def checked_name(name: str) -> str:
+    """A connection's name.
+
+    Raises:
+        Invalid: It is empty, too long, reserved, or holds a space or a slash.
+    """
+    text = name.strip()
+    if not _NAME.fullmatch(text) or not text.isprintable():
+        raise Invalid(f"{name!r} cannot be a connection's name: 1 to 64 characters, no spaces, no slash.")
+    if text == LOCAL:
+        raise Invalid("The name 'local' belongs to the embedded model; choose another one.")
+    return text
+
+
+def name_from(url: str) -> str:
+    """A name from a base URL that was checked: the host, or its last words before the ending."""
+    host = urlsplit(url).hostname or "endpoint"
+    if host in _LOOPBACK or re.fullmatch(r"[\d.]+|.*:.*", host):
+        return host.replace(":", ".") if host not in _LOOPBACK else "localhost"
+    labels = host.removeprefix("www.").removeprefix("api.").split(".")
+    return labels[-2] if len(labels) > 1 else labels[0]
+
+
+def checked_key(key: str | None) -> str | None:
+    """A key as it is sealed; blank counts as none.
+
+    Raises:
+        Invalid: It cannot be sent in a header.
+    """
+    text = (key or "").strip()
+    if not text:
+        return None
+    if not text.isascii() or not text.isprintable() or " " in text:
+        raise Invalid("The key holds spaces or characters that no header can carry; was it copied whole?")
+    return text
+
+
+def checked_headers(headers: Mapping[str, str] | None) -> dict[str, str]:
+    """Extra headers as they are sealed.
+
+    Raises:
+        Invalid: A name or a value cannot be sent.
+    """
+    for name, value in (headers or {}).items():
+        if not _HEADER_NAME.fullmatch(name):
+            raise Invalid(f"{name!r} is not the name of a header.")
+        if not value.isascii() or not (value.isprintable() and len(value) <= 8192):
+            raise Invalid(f"The header {name!r} holds characters that cannot be sent, or is too long.")
+    return dict(headers or {})
+
+
+def mask(key: str) -> str:
+    """A key as a person may see it: its last four characters, if enough stay hidden."""
+    return f"…{key[-4:]}" if len(key) >= 16 else "…"
+
+
+def _split(text: str) -> SplitResult:
+    try:
+        parts = urlsplit(text)
+        _ = parts.port
+    except ValueError:
+        raise Invalid(f"{text!r} is not an address.") from None
+    return parts
