@@ -1,0 +1,1 @@
+"""The reply loop: events, their fold, questions to a person. No database, no globals."""

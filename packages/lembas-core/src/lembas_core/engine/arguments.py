@@ -5,11 +5,11 @@ from __future__ import annotations
 import json
 import re
 from dataclasses import replace
-from typing import Any, NoReturn
+from typing import Any, NoReturn, cast
 
 from lembas_core.endpoints.values import ToolCall
 
-__all__ = ("decoded", "replayable")
+__all__ = ("bare", "decoded", "quoted", "replayable")
 
 _LONE_SURROGATE = re.compile("[\ud800-\udfff]")
 QUOTED_CHARACTERS = 500
@@ -32,6 +32,15 @@ def decoded(call: ToolCall) -> tuple[dict[str, Any], str, str]:
         return {}, call.arguments, "The arguments must be one JSON object."
     shown = _LONE_SURROGATE.sub("\ufffd", json.dumps(value, ensure_ascii=False))
     return json.loads(shown), shown, ""
+
+
+def bare(call: ToolCall) -> list[Any] | str | None:
+    """A lone JSON string or list that a small model sent where an object was due, or None."""
+    try:
+        value = json.loads(call.arguments)
+    except (ValueError, RecursionError):
+        return None
+    return cast("list[Any] | str", value) if isinstance(value, list | str) else None
 
 
 def replayable(call: ToolCall) -> ToolCall:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 from lembas_core.endpoints.values import ToolCall
-from lembas_core.engine.arguments import decoded, quoted
+from lembas_core.engine.arguments import bare, decoded, quoted
 from lembas_core.engine.limits import CALLS_A_ROUND, Permit
 from lembas_core.engine.questions import Answer, PendingCall, Prompt, Question
 from lembas_core.ids import new_id
@@ -51,6 +52,9 @@ def _job(call: ToolCall, offered: Toolset, permit: Permit) -> Job:
     tool = offered.get(call.name)
     if tool is None:
         return Job(call, result=_refusal(_not_offered(call.name, offered)))
+    if tool.prompts is not None and (asked := bare(call)) is not None:
+        # Nothing runs but a question: a lone question or a list of them is understood.
+        call = replace(call, arguments=json.dumps({"questions": asked}), problem="")
     arguments, shown, problem = decoded(call)
     call = replace(call, arguments=shown)
     if problem := problem or tool.check(arguments):

@@ -33,6 +33,8 @@ class Emitter:
         self._held = ""
         self._status = start.status
         self._parted = _parted(start)
+        self._held: str = ""
+        self._empty: bool = True
         self._begin_round()
         self._go_on(start)
 

@@ -80,8 +80,8 @@ class Metrics:
     """How a reply went so far; None is unknown. Seconds are measured here, tokens are the endpoint's.
 
     `prompt_tokens` and `cached_tokens` are of the last round (what the context holds now);
-    `completion_tokens` and `reasoning_tokens` sum over the rounds. `writing_seconds` leaves out the waiting for
-    tools and people that `seconds` holds. `estimated` is true when a count is ours, not the endpoint's.
+    `completion_tokens` and `reasoning_tokens` sum over the rounds. `writing_seconds` leaves out the waiting
+    for tools and people that `seconds` holds. `estimated` is true when a count is ours, not the endpoint's.
     """
 
     prompt_tokens: int | None = None
@@ -123,9 +123,9 @@ class RoundStarted:
 class Text:
     """More of the answer: `added` is new, `text` is the whole answer so far (all rounds).
 
-    `start` is where this stretch begins in `text`; stretches are parted by thinking and tool calls. The first
-    `added` after a tool call begins with the blank line that parts it from what was written before, so that all
-    `added` joined are the `text`.
+    `start` is where this stretch begins in `text`; stretches are parted by thinking and tool calls. The
+    first `added` after a tool call begins with the blank line that parts it from what was written before, so
+    that all `added` joined are the `text`.
     """
 
     kind: ClassVar[Literal["text"]] = "text"
@@ -148,7 +148,7 @@ class Text:
 
 @dataclass(frozen=True, slots=True)
 class Reasoning:
-    """More of the model's thinking: `added` is new, `text` is this stretch of it, `seconds` how long so far."""
+    """More of the model's thinking: `added` is new, `text` is this stretch of it, which took `seconds`."""
 
     kind: ClassVar[Literal["reasoning"]] = "reasoning"
     number: int

@@ -29,7 +29,7 @@ class Limits:
         result_characters: How long a tool's result may be.
         question_seconds: How long a person has to answer.
         retries: How often a request is repeated when nothing of its answer has arrived.
-        retry_longest: The longest wait before a repetition in seconds; an endpoint that asks for more is an error.
+        retry_longest: The longest wait before a repetition in seconds; asked for more, the reply fails.
     """
 
     rounds: int = 8

@@ -10,7 +10,7 @@ from lembas_core.errors import BadResponse, EndpointError, RateLimited, Unreacha
 __all__ = ("retry_status", "retry_wait")
 
 FIRST_WAIT: Final = 0.5
-"""Seconds before the first repetition where the endpoint names no wait; each further one waits twice as long."""
+"""Seconds before the first repetition where the endpoint names no wait; each further wait is doubled."""
 
 _PASSING_STATUSES: Final = (502, 503)
 

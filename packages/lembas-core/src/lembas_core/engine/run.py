@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from itertools import count
 from typing import Final
 
 import anyio
@@ -48,8 +47,8 @@ async def run_reply(
 ) -> Finished:
     """Run one reply to its end and tell what happens.
 
-    The last event is returned, not emitted: its caller stores the message first and then tells. When the task is
-    cancelled, the connection is left and tools are cancelled at once, what arrived has been told, and the
+    The last event is returned, not emitted: its caller stores the message first and then tells. When the task
+    is cancelled, the connection is left and tools are cancelled at once, what arrived has been told, and the
     cancellation goes on; its caller makes the last event.
 
     Args:
@@ -102,18 +101,21 @@ class _Run:
     clock: Clock
 
     async def rounds(self, request: Request) -> Finished:
-        for number in count(1):
-            last = number >= self.limits.rounds
-            offered = Toolset() if last else self.tools
-            end = await self._round(number, replace(request, tools=offered.specs))
-            if end.error is not None:
-                return self.failed(end.error, end)
-            if last or not end.calls:
-                break
-            results = await self._called(end.calls[:CALLS_A_ROUND], offered)
-            notes = [told_how_many(end.calls), LAST_ROUND if number + 1 == self.limits.rounds else ""]
+        number = 1
+        end = await self._round(number, replace(request, tools=self._offered(number).specs))
+        while end.calls and end.error is None and number < self.limits.rounds:
+            results = await self._called(end.calls[:CALLS_A_ROUND], self._offered(number))
+            number += 1
+            notes = [told_how_many(end.calls), LAST_ROUND if number == self.limits.rounds else ""]
             request = _with_round(request, self.tell.round_text, end.calls, _noted(results, notes))
+            end = await self._round(number, replace(request, tools=self._offered(number).specs))
+        if end.error is not None:
+            return self.failed(end.error, end)
         return Finished(self.tell.next_number(), "done", end.finish, self.meter.metrics())
+
+    def _offered(self, number: int) -> Toolset:
+        """The tools of a round: none in the last one, so that the reply ends in words."""
+        return self.tools if number < self.limits.rounds else Toolset()
 
     async def _round(self, number: int, request: Request) -> EndPart:
         self.tell.round_started(number)

@@ -8,7 +8,7 @@ snapshot plus later events give the same view.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Literal
 
 from lembas_core.engine.blocks import (
@@ -60,7 +60,7 @@ class ReplyView:
     text: str = ""
     status: str = ""
     question: Question | None = None
-    metrics: Metrics = Metrics()
+    metrics: Metrics = field(default_factory=Metrics)
     outcome: Outcome | None = None
     finish: str = ""
     error: str = ""
@@ -96,7 +96,7 @@ class ReplyState:
         self.status = view.status
         self.question = view.question
         self.metrics = view.metrics
-        self.outcome = view.outcome
+        self.outcome: Outcome | None = view.outcome
         self.finish: str = view.finish
         self.error = view.error
         self.text = Growing(view.text)

@@ -11,22 +11,19 @@ from lembas_core.endpoints.values import (
     EndPart,
     Finish,
     Part,
-    ReasoningPart,
     Request,
-    TextPart,
     ToolCall,
-    Usage,
 )
-from lembas_core.testing.steps import Call, Fault, Pause, Say, Step, Stop, Think, Used
+from lembas_core.testing.steps import Call, Fault, Parts, Pause, Step, Stop, Used
 
-__all__ = ("Script",)
+__all__ = ("Script", "ending", "unanswered")
 
 
 class Script:
     """A model that answers the first request with the first step, and so on.
 
-    A request for which there is no step, or that no endpoint would accept, raises `AssertionError`, there and from
-    `assert_spent`. As a context manager it asserts at a clean end that every step was used.
+    A request for which there is no step, or that no endpoint would accept, raises `AssertionError`, there and
+    from `assert_spent`. As a context manager it asserts at a clean end that every step was used.
 
     Attributes:
         requests: What was asked so far.
@@ -64,7 +61,7 @@ class Script:
         if step and isinstance(step[0], Fault):
             raise step[0].error
         self.streaming += 1
-        parts = _parts(step, f"call_{len(self.requests)}")
+        parts = _parts(step, ending(step, f"call_{len(self.requests)}"))
         try:
             yield parts
         finally:
@@ -93,38 +90,41 @@ class Script:
             self.assert_spent()
 
 
-async def _parts(step: Step, calls_named: str) -> AsyncGenerator[Part]:
-    calls: list[ToolCall] = []
-    used: Usage | None = None
-    why: Finish | None = None
+async def _parts(step: Step, ending: EndPart) -> AsyncGenerator[Part]:
     for item in step:
-        match item:
-            case Say(pieces):
-                for piece in pieces:
-                    yield TextPart(piece)
-            case Think(pieces):
-                for piece in pieces:
-                    yield ReasoningPart(piece)
-            case Call():
-                calls.append(_tool_call(item, f"{calls_named}_{len(calls) + 1}"))
-            case Used():
-                used = item.usage
-            case Pause():
-                await item.wait()
-            case Fault():
-                yield EndPart("error", usage=used, error=item.error)
-                return
-            case Stop():
-                why = item.finish
-    yield EndPart(why or ("tool_calls" if calls else "stop"), tuple(calls), used)
+        if isinstance(item, Parts):
+            for part in item.parts:
+                yield part
+        elif isinstance(item, Pause):
+            await item.wait()
+        elif isinstance(item, Fault):
+            break
+    yield ending
 
 
-def _tool_call(item: Call, otherwise: str) -> ToolCall:
-    return ToolCall(item.id or otherwise, item.name, item.arguments, item.problem)
+def ending(step: Step, calls_named: str) -> EndPart:
+    """The last part of a step; calls without an id are numbered after `calls_named`."""
+    error = next((item.error for item in step if isinstance(item, Fault)), None)
+    used = next((item.usage for item in step if isinstance(item, Used)), None)
+    if error is not None:
+        return EndPart("error", usage=used, error=error)
+    made = [item for item in step if isinstance(item, Call)]
+    calls = tuple(
+        ToolCall(item.id or f"{calls_named}_{at}", item.name, item.arguments, item.problem)
+        for at, item in enumerate(made, 1)
+    )
+    return EndPart(_finish(step), calls, used)
+
+
+def _finish(step: Step) -> Finish:
+    for item in step:
+        if isinstance(item, Stop):
+            return item.finish
+    return "tool_calls" if any(isinstance(item, Call) for item in step) else "stop"
 
 
 def unanswered(request: Request) -> str:
-    """ "" or why no endpoint would accept the order of messages: each call has one result, right after it."""
+    """Why no endpoint would accept the messages (each call has one result, right after it), or ""."""
     open_calls: list[str] = []
     for message in request.messages:
         if message.role == "tool":

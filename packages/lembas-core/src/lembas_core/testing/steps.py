@@ -3,48 +3,46 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
-from dataclasses import dataclass
+import threading
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import pairwise
 from typing import Any
 
 import anyio
 
-from lembas_core.endpoints.values import Finish, Usage
+from lembas_core.endpoints.values import Finish, Part, ReasoningPart, RecastPart, TextPart, Usage
 from lembas_core.errors import EndpointError
+from lembas_core.tools.threads import in_thread
 
 __all__ = (
     "Call",
     "Fault",
     "Item",
+    "Parts",
     "Pause",
-    "Say",
+    "Raw",
     "Step",
     "Stop",
-    "Think",
     "Used",
     "call",
     "fault",
     "finish",
     "pause",
+    "raw",
     "raw_call",
     "reasoning",
+    "recast",
     "text",
     "usage",
 )
 
 
 @dataclass(frozen=True, slots=True)
-class Say:
-    """Text, in pieces."""
+class Parts:
+    """What arrives, piece by piece."""
 
-    pieces: tuple[str, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class Think:
-    """Thinking, in pieces."""
-
-    pieces: tuple[str, ...]
+    parts: tuple[Part, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,18 +69,25 @@ class Fault:
     error: EndpointError
 
 
+Signal = anyio.Event | threading.Event
+"""An event of this event loop, or one that another thread may set or wait for."""
+
+
 @dataclass(frozen=True, slots=True)
 class Pause:
     """Wait for `until`; `reached` is set when the script has come here."""
 
-    until: anyio.Event
-    reached: anyio.Event | None = None
+    until: Signal
+    reached: Signal | None = None
 
     async def wait(self) -> None:
         """Say that the script is here and wait."""
         if self.reached is not None:
             self.reached.set()
-        await self.until.wait()
+        if isinstance(self.until, threading.Event):
+            await in_thread(self.until.wait)
+        else:
+            await self.until.wait()
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,18 +97,33 @@ class Stop:
     finish: Finish
 
 
-Item = Say | Think | Call | Used | Fault | Pause | Stop
+@dataclass(frozen=True, slots=True)
+class Raw:
+    """The body of a response as bytes, piece by piece: the only item of its step, for `serve_script`."""
+
+    pieces: tuple[bytes, ...]
+    status: int = 200
+    content_type: str = "text/event-stream"
+    headers: Mapping[str, str] = field(default_factory=dict[str, str])
+
+
+Item = Parts | Call | Used | Fault | Pause | Stop | Raw
 Step = Sequence[Item]
 
 
-def text(said: str, *, cuts: int | Sequence[int] = ()) -> Say:
+def text(said: str, *, cuts: int | Sequence[int] = ()) -> Parts:
     """Text; `cuts` are the places where the stream is cut, or how long each piece is."""
-    return Say(_pieces(said, cuts))
+    return Parts(tuple(TextPart(piece) for piece in _pieces(said, cuts)))
 
 
-def reasoning(thought: str, *, cuts: int | Sequence[int] = ()) -> Think:
+def reasoning(thought: str, *, cuts: int | Sequence[int] = ()) -> Parts:
     """Thinking, cut like `text`."""
-    return Think(_pieces(thought, cuts))
+    return Parts(tuple(ReasoningPart(piece) for piece in _pieces(thought, cuts)))
+
+
+def recast() -> Parts:
+    """The text since the last thinking was thinking: a closing tag came that nothing had opened."""
+    return Parts((RecastPart(),))
 
 
 def call(name: str, /, **arguments: Any) -> Call:
@@ -132,7 +152,17 @@ def fault(error: EndpointError) -> Fault:
     return Fault(error)
 
 
-def pause(until: anyio.Event, *, reached: anyio.Event | None = None) -> Pause:
+def raw(
+    *pieces: bytes,
+    status: int = 200,
+    content_type: str = "text/event-stream",
+    headers: Mapping[str, str] | None = None,
+) -> Raw:
+    """A response's body as bytes, for `serve_script`; the only item of its step."""
+    return Raw(pieces, status, content_type, headers or {})
+
+
+def pause(until: Signal, *, reached: Signal | None = None) -> Pause:
     """Wait until an event is set."""
     return Pause(until, reached)
 
@@ -145,4 +175,4 @@ def finish(why: Finish) -> Stop:
 def _pieces(said: str, cuts: int | Sequence[int]) -> tuple[str, ...]:
     places = range(cuts, len(said), cuts) if isinstance(cuts, int) else sorted({*cuts})
     edges = [0, *(at for at in places if 0 < at < len(said)), len(said)]
-    return tuple(said[a:b] for a, b in zip(edges, edges[1:], strict=False) if a < b)
+    return tuple(said[a:b] for a, b in pairwise(edges) if a < b)

@@ -1,0 +1,1 @@
+"""Tools: values a model may call, made of functions, run so that nothing they do reaches the caller."""

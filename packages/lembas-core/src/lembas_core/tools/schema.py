@@ -5,13 +5,13 @@ from __future__ import annotations
 import inspect
 import json
 from collections.abc import Callable, Mapping
-from typing import Annotated, Any, get_type_hints
+from typing import Annotated, Any, NotRequired, get_type_hints
 
 from pydantic import ConfigDict, Field, TypeAdapter, ValidationError
 from pydantic.errors import PydanticUserError
 from pydantic.json_schema import GenerateJsonSchema
 from pydantic_core import ErrorDetails, to_jsonable_python
-from typing_extensions import NotRequired, TypedDict
+from typing_extensions import TypedDict
 
 __all__ = ("Arguments", "BadArguments")
 
@@ -39,7 +39,7 @@ class Arguments:
         shape = TypedDict("Arguments", items)  # type: ignore[misc, operator]  # its keys come from the function
         shape.__pydantic_config__ = ConfigDict(extra="forbid", arbitrary_types_allowed=False)  # type: ignore[attr-defined]
         try:
-            self._adapter: TypeAdapter[dict[str, Any]] = TypeAdapter(shape)
+            self._adapter: TypeAdapter[Any] = TypeAdapter(shape)
             self.schema = _plain(self._adapter.json_schema(schema_generator=_WithoutTitles))
         except PydanticUserError as error:
             raise TypeError(f"{name}: {error.message}") from error

@@ -1,7 +1,7 @@
 """Run a blocking function in a thread that nobody has to wait for.
 
-The threads of anyio's pool are joined when the interpreter ends, so that a tool which hangs would hang the whole
-program after Ctrl-C. A tool's thread is a daemon: stopping abandons it.
+The threads of anyio's pool are joined when the interpreter ends, so that a tool which hangs would hang the
+whole program after Ctrl-C. A tool's thread is a daemon: stopping abandons it.
 """
 
 from __future__ import annotations

@@ -49,7 +49,7 @@ class Tool:
         timeout: Seconds a call may take; None sets no bound.
         run: Runs one call; `run_tool` turns what it raises into a result.
         check: "" or what is wrong with the arguments, asked before a person is bothered.
-        prompts: For a tool that asks a person: what to ask. The answers are its result and `run` is not called.
+        prompts: For a tool that asks a person: what to ask. The answers are its result, nothing is run.
     """
 
     name: str
