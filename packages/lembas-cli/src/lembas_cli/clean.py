@@ -1,0 +1,43 @@
+"""Text from elsewhere made safe to put on a terminal."""
+
+from __future__ import annotations
+
+import unicodedata
+
+__all__ = ("one_line", "printable", "short", "visible")
+
+# C0 and C1 controls but for tab and newline: an escape among them could move the cursor, set the window's
+# title or fill the clipboard.
+_CONTROLS = {code: None for code in (*range(0x20), *range(0x7F, 0xA0)) if code not in (0x09, 0x0A)}
+
+
+def printable(text: str) -> str:
+    """`text` without control characters, so that a model cannot drive the terminal."""
+    return text.translate(_CONTROLS)
+
+
+def visible(text: str) -> str:
+    """`text` with every character that would not be seen as itself written as an escape.
+
+    For what a person must judge by its looks, such as a call that asks for permission: controls, format
+    characters (which can reverse the direction of writing) and separators other than the space.
+    """
+    return "".join(_escaped(char) for char in text)
+
+
+def one_line(text: str, width: int = 100) -> str:
+    """`text` on one line of at most `width` characters, cut with `…`."""
+    flat = visible(" ".join(text.split()))
+    return flat if len(flat) <= width else flat[: width - 1] + "…"
+
+
+def short(chat_id: str) -> str:
+    """What names a chat to a person: the end of its id, since the beginning is only the time."""
+    return chat_id[-8:]
+
+
+def _escaped(char: str) -> str:
+    if char == " " or unicodedata.category(char) not in ("Cc", "Cf", "Cs", "Co", "Zl", "Zp", "Zs"):
+        return char
+    code = ord(char)
+    return f"\\u{code:04x}" if code <= 0xFFFF else f"\\U{code:08x}"

@@ -1,0 +1,58 @@
+"""`lembas mcp`: chats and models for MCP clients."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING
+
+import click
+
+from lembas_cli.session import Session, pass_session
+
+if TYPE_CHECKING:
+    from lembas_core import Lembas
+
+__all__ = ("mcp",)
+
+
+@click.command()
+@click.option("--http", "over_http", is_flag=True, help="Serve streamable HTTP instead of stdio.")
+@click.option("--host", default="127.0.0.1", show_default=True, help="The address to listen on, with --http.")
+@click.option("--port", default=8421, show_default=True, help="The port to listen on, with --http.")
+@click.option("--legacy", is_flag=True, help="Serve clients of the protocol before 2026 too.")
+@pass_session
+def mcp(session: Session, over_http: bool, host: str, port: int, legacy: bool) -> None:
+    """Serve chats and models to MCP clients, over stdio or HTTP.
+
+    Over stdio a client starts this command itself; nothing but the protocol is written to stdout. Over HTTP
+    clients send the token in LEMBAS_MCP_TOKEN, without which only this machine can be served.
+    """
+    import anyio
+
+    # Here the loop runs in the main thread: a server listens for signals itself.
+    anyio.run(_serve, session, (host, port) if over_http else None, legacy)
+
+
+async def _serve(session: Session, address: tuple[str, int] | None, legacy: bool) -> None:
+    from lembas_core import Lembas
+
+    async with Lembas.open(config=session.config(), origin="mcp") as lembas:
+        if address is None:
+            from lembas_mcp import serve_stdio
+
+            await serve_stdio(lembas, legacy=legacy)
+        else:
+            await _serve_http(session, lembas, address, legacy)
+
+
+async def _serve_http(session: Session, lembas: Lembas, address: tuple[str, int], legacy: bool) -> None:
+    from functools import partial
+
+    import anyio
+    from lembas_mcp import serve_http
+
+    host, port = address
+    token = os.environ.get("LEMBAS_MCP_TOKEN") or None
+    async with anyio.create_task_group() as tasks:
+        url = await tasks.start(partial(serve_http, lembas, host, port, token=token, legacy=legacy))
+        session.out.note(f"Serving MCP at {url}")

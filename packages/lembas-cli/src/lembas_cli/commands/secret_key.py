@@ -1,0 +1,45 @@
+"""`lembas secret-key`: what stored secrets are encrypted with."""
+
+from __future__ import annotations
+
+import click
+
+from lembas_cli.session import Session, pass_session
+
+__all__ = ("secret_key",)
+
+
+@click.command("secret-key")
+@click.option("--new", is_flag=True, help="Print a fresh key, for LEMBAS_SECRET_KEY; nothing is stored.")
+@click.option("--show", is_flag=True, help="Print the key in use. Who has it can read every stored secret.")
+@pass_session
+def secret_key(session: Session, new: bool, show: bool) -> None:
+    """Say where the key of stored secrets is, print it, or make a fresh one."""
+    from lembas_core.errors import SecretMissing
+    from lembas_core.store.secrets import new_key
+
+    if new and show:
+        raise click.UsageError("Give --new or --show, not both.")
+    config = session.config()
+    if new:
+        session.out.line(new_key())
+    elif show:
+        key = config.secret_key or (
+            config.key_file.read_text().strip() if config.key_file.is_file() else None
+        )
+        if key is None:
+            raise SecretMissing(
+                f"There is no key yet: {config.key_file} is made with the first stored secret."
+            )
+        session.out.line(key)
+    else:
+        session.out.line(_where(session))
+
+
+def _where(session: Session) -> str:
+    config = session.config()
+    if config.secret_key is not None:
+        return "The key comes from LEMBAS_SECRET_KEY."
+    if config.key_file.is_file():
+        return f"The key is in {config.key_file}. Keep a copy: without it stored keys cannot be read."
+    return f"There is no key yet: {config.key_file} is made with the first stored secret."

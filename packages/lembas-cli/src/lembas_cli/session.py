@@ -1,0 +1,46 @@
+"""What one run of the command was told, and how it opens the instance."""
+
+from __future__ import annotations
+
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import click
+
+from lembas_cli.out import Out
+
+if TYPE_CHECKING:
+    from lembas_core.config import Config
+    from lembas_core.sync import Lembas
+
+__all__ = ("Session", "pass_session")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Session:
+    """The options before the command, and where words go."""
+
+    out: Out
+    data_dir: str | None = None
+    database: str | None = None
+    config_file: str | None = None
+
+    def config(self) -> Config:
+        """Find the configuration; nothing is created."""
+        from lembas_core.config import Config
+
+        return Config.load(data_dir=self.data_dir, database=self.database, file=self.config_file)
+
+    def lembas(self) -> AbstractContextManager[Lembas]:
+        """Open the instance.
+
+        Its loop runs in a thread of its own, so that neither a slow reader nor a person who thinks at a
+        prompt holds up a reply.
+        """
+        from lembas_core.sync import Lembas
+
+        return Lembas.open(config=self.config(), origin="cli")
+
+
+pass_session = click.make_pass_decorator(Session)
