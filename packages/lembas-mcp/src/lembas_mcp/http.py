@@ -1,0 +1,178 @@
+"""Serving over streamable HTTP at `/mcp`: on loopback for anybody, elsewhere with a token."""
+
+from __future__ import annotations
+
+import os
+import secrets
+import socket
+from collections.abc import Mapping
+from ipaddress import ip_address
+from typing import TYPE_CHECKING
+from urllib.parse import urlsplit
+
+import uvicorn
+from anyio import TASK_STATUS_IGNORED, CancelScope, get_cancelled_exc_class
+from lembas_core.errors import Invalid
+from mcp.server.transport_security import TransportSecuritySettings
+from starlette.datastructures import Headers
+from starlette.middleware import Middleware
+from starlette.responses import JSONResponse, Response
+
+from lembas_mcp.server import Server, create_server
+
+if TYPE_CHECKING:
+    from types import FrameType
+
+    from anyio.abc import TaskStatus
+    from lembas_core.instance import Lembas
+    from starlette.applications import Starlette
+    from starlette.types import ASGIApp, Receive, Scope, Send
+
+__all__ = ("Gate", "http_app", "serve_http")
+
+PORT = 8421
+
+LOOPBACK = ("127.0.0.1", "localhost", "[::1]")
+
+GRACE = 3
+"""Seconds that running calls get when the server is told to stop."""
+
+
+async def serve_http(
+    lembas: Lembas,
+    host: str = "127.0.0.1",
+    port: int = PORT,
+    *,
+    token: str | None = None,
+    legacy: bool = False,
+    task_status: TaskStatus[str] = TASK_STATUS_IGNORED,
+) -> None:
+    """Serve `lembas` at `http://host:port/mcp` until the process is told to stop.
+
+    Started with `TaskGroup.start`, it tells its address as soon as it listens.
+
+    Args:
+        lembas: An open instance, acting as the person who is served.
+        host: The address to listen on.
+        port: The port to listen on; 0 takes a free one.
+        token: What callers must send as `Authorization: Bearer …`. Needed unless the address is loopback.
+        legacy: Answer `server/discover` as servers did before 2026-07-28.
+        task_status: Told the address.
+
+    Raises:
+        Invalid: When the address is taken, or can be reached from elsewhere and there is no token.
+    """
+    app = http_app(create_server(lembas, legacy=legacy), host=host, token=token)
+    listening = _listen(host, port)
+    task_status.started(f"http://{_bracketed(host)}:{listening.getsockname()[1]}/mcp")
+    config = uvicorn.Config(app, log_level="warning", timeout_graceful_shutdown=GRACE, server_header=False)
+    await _Uvicorn(config).serve(sockets=[listening])
+
+
+def http_app(server: Server, *, host: str = "127.0.0.1", token: str | None = None) -> Starlette:
+    """An application that serves `server` at `/mcp`. It can be started once.
+
+    Raises:
+        Invalid: When `host` can be reached from elsewhere and there is no token.
+    """
+    if not token and not _is_loopback(host):
+        raise Invalid(f"Listening on {host} lets others in: give a token, or listen on 127.0.0.1.")
+    # Never json_response: it drops progress and leaves a call running when its caller has hung up.
+    app = server.streamable_http_app(stateless_http=True, transport_security=_security(token))
+    app.user_middleware.append(Middleware(Gate, token=token))
+    return app
+
+
+class _Uvicorn(uvicorn.Server):
+    """Ends on SIGINT and SIGTERM without raising them again, and in order when it is cancelled.
+
+    Whoever called has an instance to close after it.
+    """
+
+    async def serve(self, sockets: list[socket.socket] | None = None) -> None:
+        """Serve until told to stop."""
+        try:
+            await super().serve(sockets)
+        except get_cancelled_exc_class():
+            with CancelScope(shield=True):
+                await self.shutdown(sockets)
+            raise
+
+    def handle_exit(self, sig: int, frame: FrameType | None) -> None:
+        """Stop; a second signal stops at once."""
+        self.force_exit = self.should_exit
+        self.should_exit = True
+
+
+class Gate:
+    """Lets in who may come in: the bearer of the token, with POST, from no foreign page."""
+
+    def __init__(self, app: ASGIApp, token: str | None = None) -> None:
+        self._app = app
+        self._token = token
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer what is refused; pass on the rest."""
+        if scope["type"] != "http":
+            return await self._app(scope, receive, send)
+        # Some clients follow no redirect, so the address with a slash is served where it is asked for.
+        scope["path"] = scope["path"].rstrip("/")
+        await (self._refusal(scope) or self._app)(scope, receive, send)
+
+    def _refusal(self, scope: Scope) -> Response | None:
+        headers = Headers(scope=scope)
+        if self._token and not _bears(headers, self._token):
+            return _refused(401, "A bearer token is needed here.", {"WWW-Authenticate": "Bearer"})
+        if self._token and not _is_own_page(headers):
+            return _refused(403, "Pages of other sites may not call this server.")
+        if scope["path"] == "/mcp" and scope["method"] != "POST":
+            # A stateless server has nothing to say on a stream of its own, nor a session to end.
+            return _refused(405, "Only POST is served here.", {"Allow": "POST"})
+        return None
+
+
+def _refused(status: int, sentence: str, headers: Mapping[str, str] | None = None) -> Response:
+    return JSONResponse({"error": sentence}, status, headers)
+
+
+def _bears(headers: Headers, token: str) -> bool:
+    scheme, _, given = headers.get("authorization", "").partition(" ")
+    return scheme.lower() == "bearer" and secrets.compare_digest(given.strip().encode(), token.encode())
+
+
+def _is_own_page(headers: Headers) -> bool:
+    origin = headers.get("origin")
+    return origin is None or urlsplit(origin).netloc == headers.get("host")
+
+
+def _security(token: str | None) -> TransportSecuritySettings:
+    if token:
+        # Whoever bears the token is no rebound page, and nobody can list the names a machine is called by.
+        return TransportSecuritySettings(enable_dns_rebinding_protection=False)
+    return TransportSecuritySettings(
+        allowed_hosts=[*LOOPBACK, *(f"{host}:*" for host in LOOPBACK)],
+        allowed_origins=[f"http://{host}{port}" for host in LOOPBACK for port in ("", ":*")],
+    )
+
+
+def _listen(host: str, port: int) -> socket.socket:
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    try:
+        return socket.create_server((host.strip("[]"), port), family=family)
+    except OSError as error:
+        # What `socket` adds to the system's words names the address a second time.
+        why = os.strerror(error.errno) if error.errno and error.errno > 0 else error.strerror
+        raise Invalid(f"Cannot listen on {host}:{port}: {why}.") from error
+
+
+def _bracketed(host: str) -> str:
+    return f"[{host}]" if ":" in host and not host.startswith("[") else host
+
+
+def _is_loopback(host: str) -> bool:
+    if host == "localhost":
+        return True
+    try:
+        return ip_address(host.strip("[]")).is_loopback
+    except ValueError:
+        return False
