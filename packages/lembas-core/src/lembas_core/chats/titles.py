@@ -32,7 +32,10 @@ _LABEL: Final = re.compile(
     r"\A(?:the\s+)?(?:title|titel|titre|título|titolo|标题|タイトル)\s*[:\uff1a]\s*", re.IGNORECASE
 )
 # Spaces, Markdown, and the quotation marks of Latin, Chinese and Japanese script.
-_MARKS: Final = " \t#*_`~\"'\u201c\u201d\u201e\u201f\u2018\u2019\u201a\xab\xbb\u2039\u203a\u300c\u300d\u300e\u300f\u300a\u300b"
+_MARKS: Final = (
+    " \t#*_`~\"'\u201c\u201d\u201e\u201f\u2018\u2019\u201a\xab\xbb\u2039\u203a"
+    "\u300a\u300b\u300c\u300d\u300e\u300f"
+)
 
 
 def first_words(text: str) -> str:
@@ -46,7 +49,7 @@ def title_prompt(turn: str, reply: str) -> str:
 
 
 def clean_title(answer: str) -> str:
-    """The title in a model's answer: one line without thought, label and quotation marks; "" if there is none."""
+    """The title in a model's answer: one line without thought, label or quotation marks; "" if none."""
     text = _LONE_END.sub("", _THOUGHT.sub("", answer))
     line = next((stripped for line in text.splitlines() if (stripped := _bare(line))), "")
     # Whoever writes a paragraph has answered the conversation instead of naming it.
