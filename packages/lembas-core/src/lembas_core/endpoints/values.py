@@ -21,6 +21,7 @@ __all__ = (
     "Parameters",
     "Part",
     "ReasoningPart",
+    "RecastPart",
     "Request",
     "Role",
     "TextPart",
@@ -138,6 +139,15 @@ class ReasoningPart:
 
 
 @dataclass(frozen=True, slots=True)
+class RecastPart:
+    """The text since the stream's last `ReasoningPart` (or since its start) was thinking after all.
+
+    It comes when a thought that the chat template had opened is closed (a lone `</think>`): until then
+    nothing told it from an answer, and holding everything back would have stopped the stream.
+    """
+
+
+@dataclass(frozen=True, slots=True)
 class CallsPart:
     """Tool calls are being written; `names` are those known so far (to show that something happens)."""
 
@@ -161,7 +171,7 @@ class EndPart:
     error: EndpointError | None = None
 
 
-Part = TextPart | ReasoningPart | CallsPart | EndPart
+Part = TextPart | ReasoningPart | RecastPart | CallsPart | EndPart
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

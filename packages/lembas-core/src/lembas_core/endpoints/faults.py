@@ -1,0 +1,203 @@
+"""What went wrong at an endpoint, as a typed error with a sentence a person can act on. No I/O.
+
+Nothing that an endpoint says is trusted: its message is cut, stripped of markup, and rid of the key, which
+some endpoints repeat.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+from http import HTTPStatus
+from typing import Any, Final
+from urllib.parse import urlsplit
+
+from lembas_core.endpoints import overflow
+from lembas_core.endpoints.messages import message_of, plain, status_in
+from lembas_core.endpoints.waits import retry_after
+from lembas_core.endpoints.wire import load, scrubbed
+from lembas_core.errors import (
+    BadResponse,
+    ContentFiltered,
+    ContextExceeded,
+    EndpointError,
+    ModelMissing,
+    RateLimited,
+    Unauthorised,
+    Unreachable,
+)
+
+__all__ = ("Faults",)
+
+_MODEL_MISSING: Final = re.compile(
+    r"model_not_found|not a valid model|invalid model|unknown model|unsupported model|no such model"
+    r"|\bmodels?\b[^.]{0,200}?\b(?:not found|(?:does not|doesn't|not) exist|is not available)"
+    r"|\bnot found\b[^.]{0,40}\bmodel\b|no model (?:named|called)",
+    re.IGNORECASE,
+)
+_FILTERED: Final = re.compile(
+    r"content_filter|content_policy|content management policy|ResponsibleAIPolicyViolation"
+    r"|prompt_blocked|data_inspection_failed|moderation_blocked|flagged (?:by|as|for)",
+    re.IGNORECASE,
+)
+_NO_QUOTA: Final = re.compile(
+    r"insufficient[_ ](?:quota|balance|credits?|funds)|exceeded your current quota|billing_not_active",
+    re.IGNORECASE,
+)
+_SECRET: Final = re.compile(r"\b(?:Bearer +|sk-|pk-|gsk_|xai-|key-|AIza)[A-Za-z0-9][\w.\-]{11,}")
+_MARKUP: Final = re.compile(r"<[^>]*>|[\x00-\x1f\x7f-\x9f\u200b-\u200f\u202a-\u202e\u2060-\u2069\ufeff]+")
+_LONGEST_MESSAGE: Final = 400
+
+
+class Faults:
+    """Makes the errors of one endpoint.
+
+    Args:
+        where: The endpoint's URL without credentials, as its errors name it.
+        secrets: What must never stand in a sentence: the key and the values of extra headers.
+    """
+
+    def __init__(self, where: str, secrets: Iterable[str] = ()) -> None:
+        self.where = where
+        self._secrets = sorted((s for s in secrets if len(s) > 3), key=len, reverse=True)
+
+    def clean(self, message: str) -> str:
+        """`message` as one short line without markup and secrets."""
+        text = scrubbed(message)
+        for secret in self._secrets:
+            text = text.replace(secret, "…")
+        text = " ".join(_SECRET.sub("…", _MARKUP.sub(" ", text)).split())
+        return text if len(text) <= _LONGEST_MESSAGE else text[:_LONGEST_MESSAGE] + "…"
+
+    def status(
+        self, status: int, headers: Mapping[str, str], body: bytes, *, model: str = "", path: str = ""
+    ) -> EndpointError:
+        """The error that an HTTP answer other than success tells of."""
+        if status < 400:
+            return self._redirect(status, headers.get("location", ""))
+        said = load(body)
+        message = self.clean(plain(body) if said is None else message_of(said))
+        raw = body[:8192].decode("utf-8", "replace")
+        return self._classified(status, message, raw, retry_after(headers, raw), model, path)
+
+    def told(self, said: Any, *, model: str = "") -> EndpointError:
+        """The error that an error object within a stream tells of."""
+        message = self.clean(message_of(said)) or "an error without words"
+        raw = str(said)[:8192]
+        return self._classified(status_in(said), message, raw, retry_after({}, raw), model, "")
+
+    def _classified(
+        self, status: int, message: str, raw: str, wait: float | None, model: str, path: str
+    ) -> EndpointError:
+        says = f" It says: {message}" if message else ""
+        if overflow.speaks_of_it(raw) or status == 413:
+            return self.too_long(says, raw)
+        if status in (401, 402, 403, 407) or _NO_QUOTA.search(raw):
+            return self._unauthorised(status, says, raw)
+        if status in (429, 529) or (status == 503 and wait is not None):
+            return self._rate_limited(says, wait)
+        if 400 <= status < 500 and _FILTERED.search(raw):
+            return ContentFiltered(f"{self.where} withheld the answer.{says}", endpoint=self.where)
+        if 400 <= status < 500 and _MODEL_MISSING.search(raw):
+            named = f"the model {model!r}" if model else "this model"
+            return ModelMissing(f"{self.where} does not know {named}.{says}", endpoint=self.where)
+        if status in (404, 405, 410):
+            return self._not_found(status, says, path)
+        if 400 <= status < 500:
+            return self.bad(f"refused the request ({status}).{says}", "bad_request", status)
+        return self._server_error(status, message)
+
+    def bad(self, predicate: str, reason: Any, status: int | None = None) -> BadResponse:
+        """A `BadResponse` whose sentence begins with the endpoint and goes on with `predicate`."""
+        return BadResponse(f"{self.where} {predicate}", endpoint=self.where, reason=reason, status=status)
+
+    def too_long(self, says: str, raw: str) -> ContextExceeded:
+        """The request does not fit."""
+        window, asked = overflow.window_in(raw), overflow.asked_in(raw)
+        size = f" ({asked:,} of at most {window:,} tokens)" if asked and window else ""
+        return ContextExceeded(
+            f"The conversation is too long for the model at {self.where}{size}: shorten or compact it.{says}",
+            endpoint=self.where,
+            window=window,
+            asked=asked,
+        )
+
+    def unreachable(self, why: str, *, timed_out: bool = False) -> Unreachable:
+        """No connection could be made."""
+        detail = self.clean(why)
+        return Unreachable(
+            f"Cannot reach {self.where}: is the server running, and is the URL right?"
+            + (f" ({detail})" if detail else ""),
+            endpoint=self.where,
+            timed_out=timed_out,
+        )
+
+    def dropped(self, when: str = "before the reply was complete") -> Unreachable:
+        """The connection ended too early."""
+        return Unreachable(f"{self.where} closed the connection {when}. Try again.", endpoint=self.where)
+
+    def silent(self, seconds: float) -> Unreachable:
+        """Nothing came for too long."""
+        return Unreachable(
+            f"{self.where} sent nothing for {seconds:g} seconds: it may be busy, or still loading the model.",
+            endpoint=self.where,
+            timed_out=True,
+        )
+
+    def empty(self) -> BadResponse:
+        """A reply without one word."""
+        return self.bad("answered with an empty reply. Try again, or another model.", "empty_reply")
+
+    def not_an_api(self) -> BadResponse:
+        """An answer that is none of a model's server: a login page, a captive portal."""
+        return self.bad(
+            "answered with something that is no model API. Check the URL: it usually ends in /v1.",
+            "not_an_api",
+        )
+
+    def garbled(self, how: str) -> BadResponse:
+        """An answer that breaks the protocol."""
+        return self.bad(f"sent an answer that cannot be read: {self.clean(how)}.", "protocol")
+
+    def withheld(self) -> ContentFiltered:
+        """A reply that a filter kept back whole."""
+        return ContentFiltered(f"{self.where} withheld the answer (content filter).", endpoint=self.where)
+
+    def _unauthorised(self, status: int, says: str, raw: str) -> Unauthorised:
+        if status == 402 or _NO_QUOTA.search(raw):
+            todo = "the account behind the key has nothing left to spend."
+        else:
+            todo = f"refused the key ({status}): check the key of this connection."
+        sentence = f"{self.where} {todo}" if "refused" in todo else f"{self.where} refuses: {todo}"
+        return Unauthorised(sentence + says, endpoint=self.where)
+
+    def _rate_limited(self, says: str, wait: float | None) -> RateLimited:
+        when = "later" if wait is None else f"in {wait:.0f} seconds"
+        return RateLimited(
+            f"{self.where} has too many requests: try again {when}.{says}",
+            endpoint=self.where,
+            retry_after=wait,
+        )
+
+    def _not_found(self, status: int, says: str, path: str) -> BadResponse:
+        if path.endswith("/models"):
+            todo = "Check the URL (it usually ends in /v1), or name the model by hand."
+        else:
+            todo = "Check the URL: it usually ends in /v1."
+        return self.bad(f"has no {path or 'such address'} ({status}). {todo}{says}", "not_found", status)
+
+    def _server_error(self, status: int, message: str) -> BadResponse:
+        if not status:
+            return self.bad(f"reports an error: {message}", "upstream")
+        phrase = next((known.phrase for known in HTTPStatus if known == status), "server error")
+        says = f": {message}" if message else "."
+        return self.bad(f"failed ({status} {phrase}){says}", "upstream", status)
+
+    def _redirect(self, status: int, location: str) -> BadResponse:
+        """Redirects are never followed: the key would go along, and a POST would become a GET."""
+        target = urlsplit(self.clean(location))
+        host = target.hostname or ""
+        to = f" to {target.scheme}://{host}{target.path}" if host else ""
+        return self.bad(
+            f"redirects{to} ({status}): set the URL of this connection to the right one.", "redirect", status
+        )

@@ -1,0 +1,165 @@
+"""HTTP, thinly: one httpx2 client per endpoint, its limits set for streams.
+
+The one module of this floor that does I/O. Redirects are never followed (the key would go along), proxies
+and netrc of the environment are not read, and leaving a body early closes its connection at once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any, Final
+
+import anyio
+import httpx2
+
+from lembas_core.endpoints.faults import Faults
+from lembas_core.endpoints.inflating import Inflater, inflater_for
+from lembas_core.errors import EndpointError
+
+__all__ = ("Answer", "Transport", "broken")
+
+_CLOSING_SECONDS: Final = 2.0
+
+
+class Transport:
+    """Sends requests to one endpoint.
+
+    Args:
+        faults: Makes the errors.
+        headers: What every request carries.
+        connect: Seconds to wait for a connection.
+        secure: Whether the endpoint speaks TLS; if not, no trust store is read.
+        keep: Keep connections for the next request; the owner then has to call `aclose`.
+        inner: An httpx2 transport in place of the network.
+    """
+
+    def __init__(
+        self,
+        faults: Faults,
+        headers: Mapping[str, str],
+        *,
+        connect: float,
+        secure: bool,
+        keep: bool,
+        inner: httpx2.AsyncBaseTransport | None = None,
+    ) -> None:
+        self._faults = faults
+        self._client = httpx2.AsyncClient(
+            headers=headers,
+            verify=secure,
+            trust_env=False,
+            timeout=httpx2.Timeout(None, connect=connect),
+            limits=httpx2.Limits(max_connections=None, max_keepalive_connections=None if keep else 0),
+            transport=inner,
+        )
+
+    async def aclose(self) -> None:
+        """Close all connections."""
+        await self._client.aclose()
+
+    async def open(self, method: str, url: str, body: bytes | None, seconds: float) -> Answer:
+        """Send a request and read the head of its answer, for which `seconds` are given.
+
+        A kept connection that the server had closed meanwhile is replaced once.
+
+        Raises:
+            EndpointError: No answer came.
+        """
+        try:
+            with anyio.fail_after(seconds):
+                return await self._send(method, url, body)
+        except TimeoutError:
+            raise self._faults.silent(seconds) from None
+        except httpx2.HTTPError as error:
+            raise self._fault(error) from error
+
+    async def _send(self, method: str, url: str, body: bytes | None) -> Answer:
+        connected = False
+
+        async def note(event: str, _: Mapping[str, Any]) -> None:
+            nonlocal connected
+            connected = connected or event.startswith("connection.connect")
+
+        for _ in range(2):
+            request = self._client.build_request(method, url, content=body, extensions={"trace": note})
+            try:
+                return Answer(await self._client.send(request, stream=True), self._faults)
+            except (httpx2.RemoteProtocolError, httpx2.ReadError, httpx2.WriteError):
+                if connected:
+                    raise
+        raise AssertionError("a connection is kept at most once")
+
+    def _fault(self, error: httpx2.HTTPError) -> EndpointError:
+        if isinstance(error, httpx2.ConnectTimeout):
+            return self._faults.unreachable("no connection in time", timed_out=True)
+        if isinstance(error, httpx2.ConnectError):
+            return self._faults.unreachable(str(error))
+        return broken(error, self._faults)
+
+
+def broken(error: Exception, faults: Faults) -> EndpointError:
+    """The error for an exchange that broke: a connection that ended, or bytes that are no HTTP."""
+    words = str(error)
+    if (
+        isinstance(error, httpx2.RemoteProtocolError)
+        and "closed" not in words
+        and "disconnected" not in words
+    ):
+        return faults.garbled(words)
+    return faults.dropped()
+
+
+class Answer:
+    """An HTTP answer whose body is read piece by piece.
+
+    Attributes:
+        status: The HTTP status.
+        headers: Header fields, names in any case.
+    """
+
+    def __init__(self, response: httpx2.Response, faults: Faults) -> None:
+        self.status = response.status_code
+        self.headers: Mapping[str, str] = response.headers
+        self._response = response
+        self._faults = faults
+        self._pieces = response.aiter_raw()
+        self._inflater: Inflater | None = None
+        self._steps: Iterator[bytes] = iter(())
+        self._fresh = True
+
+    async def piece(self, seconds: float) -> bytes | None:
+        """The next piece of the body, unpacked; None at its end.
+
+        Raises:
+            TimeoutError: Nothing came in time.
+            EndpointError: The connection broke, or the body is no HTTP.
+        """
+        try:
+            if self._fresh:
+                self._fresh, self._inflater = False, inflater_for(self.headers.get("content-encoding", ""))
+            if self._inflater is not None and (step := next(self._steps, None)) is not None:
+                return step
+            with anyio.fail_after(seconds):
+                data = await anext(self._pieces, None)
+            if self._inflater is None or data is None:
+                return data
+            self._steps = self._inflater.feed(data)
+            return next(self._steps, b"")
+        except httpx2.HTTPError as error:
+            raise broken(error, self._faults) from error
+        except ValueError as error:
+            raise self._faults.garbled(str(error)) from None
+
+    async def read(self, limit: int, seconds: float) -> bytes:
+        """The body, at most `limit` bytes of it; what comes later than `seconds` is left out."""
+        read = bytearray()
+        with anyio.move_on_after(seconds):
+            while len(read) < limit and (piece := await self.piece(seconds)) is not None:
+                read += piece
+        return bytes(read[:limit])
+
+    async def aclose(self) -> None:
+        """Close; a body that was not read to its end takes its connection along."""
+        with anyio.move_on_after(_CLOSING_SECONDS, shield=True):
+            await self._pieces.aclose()
+            await self._response.aclose()
