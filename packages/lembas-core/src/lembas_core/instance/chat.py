@@ -17,7 +17,7 @@ from lembas_core.instance.streaming import STOP_SECONDS, ReplyStream, finished
 
 if TYPE_CHECKING:
     from lembas_core.chats import ChatInfo, Chats, MessageInfo, Sent
-    from lembas_core.endpoints.values import Image
+    from lembas_core.endpoints.values import Image, Request
     from lembas_core.engine.reply import Reply
     from lembas_core.replies import Replies
 
@@ -116,8 +116,7 @@ class Chat:
             EndpointError: The reply failed.
             NotFound: There is no such reply.
         """
-        reply_id = reply_id or await self._newest()
-        return await self._awaited(await self._chats.regenerate(reply_id, run=self._attended(None)))
+        return await self._awaited(await self._again(reply_id, self._attended(None)))
 
     async def resume(self, reply_id: str | None = None) -> Reply:
         """Go on with a reply that was stopped, failed or was interrupted.
@@ -129,8 +128,36 @@ class Chat:
             EndpointError: The reply failed.
             NotFound: There is no such reply.
         """
-        reply_id = reply_id or await self._newest()
-        return await self._awaited(await self._chats.resume(reply_id, run=self._attended(None)))
+        return await self._awaited(await self._onward(reply_id, self._attended(None)))
+
+    def regenerating(self, reply_id: str | None = None) -> ReplyStream:
+        """Have another reply to the same turn and watch it, as `reply` does."""
+        return ReplyStream(lambda: self._again(reply_id, self._run), self._replies)
+
+    def resuming(self, reply_id: str | None = None) -> ReplyStream:
+        """Go on with a reply and watch it; the first event is a snapshot of what it holds."""
+        return ReplyStream(lambda: self._onward(reply_id, self._run), self._replies)
+
+    async def request(
+        self,
+        text: str = "",
+        *,
+        images: Iterable[Image] = (),
+        instead_of: str | None = None,
+        parameters: Parameters | None = None,
+    ) -> Request:
+        """The request that saying this would send; nothing is stored and nothing is sent.
+
+        Arguments and errors are those of `say`, but for a reply that fails: there is none.
+        """
+        return await self._chats.preview(
+            text,
+            chat_id=self._id,
+            images=tuple(images),
+            instead_of=instead_of,
+            setup=self._setup if self._id is None else None,
+            run=self._with(parameters),
+        )
 
     async def info(self) -> ChatInfo:
         """The chat without its messages.
@@ -167,9 +194,9 @@ class Chat:
         """Delete it."""
         await self._chats.delete([self._stored()])
 
-    async def export(self, form: Literal["markdown", "json"] = "markdown") -> str:
+    async def export(self, format: Literal["markdown", "json"] = "markdown") -> str:
         """The conversation as text."""
-        return await self._chats.export(self._stored(), form)
+        return await self._chats.export(self._stored(), format)
 
     async def _send(self, text: str, images: Iterable[Image], instead_of: str | None, run: RunWith) -> Sent:
         images = tuple(images)
@@ -184,6 +211,12 @@ class Chat:
             )
             self._id = sent.chat_id
         return sent
+
+    async def _again(self, reply_id: str | None, run: RunWith) -> Sent:
+        return await self._chats.regenerate(reply_id or await self._newest(), run=run)
+
+    async def _onward(self, reply_id: str | None, run: RunWith) -> Sent:
+        return await self._chats.resume(reply_id or await self._newest(), run=run)
 
     async def _awaited(self, sent: Sent) -> Reply:
         try:

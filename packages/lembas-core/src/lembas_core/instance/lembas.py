@@ -11,8 +11,9 @@ from lembas_core.chats import Chats, ChatSetup, RunWith
 from lembas_core.endpoints.values import Parameters
 from lembas_core.engine.reply import Reply
 from lembas_core.instance.chat import Chat
+from lembas_core.instance.counting import Counts, count
 from lembas_core.people import Holder
-from lembas_core.tools import Toolset
+from lembas_core.tools.values import Toolset
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, AsyncIterator
@@ -26,7 +27,7 @@ if TYPE_CHECKING:
     from lembas_core.people import People, PersonInfo
     from lembas_core.settings import Connections, Models, Settings
     from lembas_core.store import Store
-    from lembas_core.tools import Tool
+    from lembas_core.tools.values import Tool
 
 __all__ = ("Lembas",)
 
@@ -144,25 +145,37 @@ class Lembas:
         on_question: OnQuestion | None = None,
         permit: Permit | None = None,
         limits: Limits | None = None,
+        parameters: Parameters | None = None,
     ) -> Chat:
         """A stored chat, to go on with. What is not stored with it is given again.
 
         Args:
-            chat_id: Its id, or six or more of its first characters.
+            chat_id: Its id, or six or more of its first or last characters.
             model: What answers from here on; the chat's own model when None.
             tools: What the model may call.
             on_question: Asks a person.
             permit: Which calls run, ask or are denied.
             limits: How far a reply may go.
+            parameters: How to sample from here on, over the chat's own.
 
         Raises:
             NotFound: There is no such chat.
+            Invalid: Several chats begin like that.
         """
         info = await self.chats.get(chat_id)
         run = RunWith(
-            tools=Toolset(*tools), on_question=on_question, permit=permit, limits=limits, model=model
+            tools=Toolset(*tools),
+            on_question=on_question,
+            permit=permit,
+            limits=limits,
+            parameters=parameters or Parameters(),
+            model=model,
         )
         return Chat(self.chats, self._replies, chat_id=info.id, run=run)
+
+    async def counts(self) -> Counts:
+        """How much the instance holds."""
+        return await self.store.read(count)
 
     @asynccontextmanager
     async def follow(self, reply_id: str) -> AsyncGenerator[AsyncIterator[Event]]:

@@ -67,10 +67,10 @@ class _Background:
         self, kind: type[BaseException] | None, error: BaseException | None, where: TracebackType | None
     ) -> bool | None:
         self.tasks.cancel_scope.cancel()
-        if isinstance(error, Exception):
-            await self.tasks.__aexit__(None, None, None)
-            return None
-        return await self.tasks.__aexit__(kind, error, where)
+        if isinstance(error, anyio.get_cancelled_exc_class()):
+            return await self.tasks.__aexit__(kind, error, where)
+        await self.tasks.__aexit__(None, None, None)
+        return None
 
 
 async def _shielded(close: Callable[[], Awaitable[None]]) -> None:

@@ -45,11 +45,11 @@ def matches(hashed: str | None, password: str) -> bool:
 
     An account that does not exist must cost what one costs that does, or the time tells which exist.
     """
-    against = hashed or _nobodys()
+    nobodys = _nobodys()
     if len(password) > LONGEST:
         password, hashed = "", None
     try:
-        return _hasher.verify(against, password) and hashed is not None
+        return _hasher.verify(hashed or nobodys, password) and hashed is not None
     except (VerificationError, InvalidHashError, UnicodeEncodeError):
         return False
 

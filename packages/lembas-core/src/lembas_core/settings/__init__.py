@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from lembas_core.settings.connections import KEEP, Connections
+from lembas_core.settings.connections import Connections
 from lembas_core.settings.discovery import Discovery
 from lembas_core.settings.local import LocalModels
 from lembas_core.settings.models import Models
@@ -13,7 +13,6 @@ from lembas_core.settings.shelf import ModelSetup
 from lembas_core.settings.values import ConnectionInfo, ConnectionTest, ModelEntry
 
 __all__ = (
-    "KEEP",
     "ConnectionInfo",
     "ConnectionTest",
     "Connections",

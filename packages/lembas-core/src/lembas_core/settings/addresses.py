@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from urllib.parse import SplitResult, urlsplit
+from urllib.parse import urlsplit
 
+from lembas_core.endpoints.address import Address
 from lembas_core.errors import Invalid
 
 __all__ = ("checked_headers", "checked_key", "checked_name", "checked_url", "mask", "name_from")
@@ -25,11 +26,12 @@ def checked_url(url: str) -> str:
         Invalid: It is none of that.
     """
     text = url.strip()
-    if "://" not in text and urlsplit(f"//{text}").hostname in _LOOPBACK:
-        text = f"http://{text}"
-    parts = _split(text)
-    if parts.scheme not in {"http", "https"} or not parts.hostname:
-        raise Invalid(f"{url!r} is not the address of an endpoint: it begins with http:// or https://.")
+    try:
+        scheme = Address.parse(text).root.partition(":")[0]
+    except ValueError as error:
+        raise Invalid(str(error)) from None
+    text = text if "://" in text else f"{scheme}://{text}"
+    parts = urlsplit(text)
     if parts.username is not None or parts.password is not None:
         raise Invalid("The address holds a user name or password; give a secret as the key instead.")
     if parts.query or parts.fragment:
@@ -93,12 +95,3 @@ def checked_headers(headers: Mapping[str, str] | None) -> dict[str, str]:
 def mask(key: str) -> str:
     """A key as a person may see it: its last four characters, if enough stay hidden."""
     return f"…{key[-4:]}" if len(key) >= 16 else "…"
-
-
-def _split(text: str) -> SplitResult:
-    try:
-        parts = urlsplit(text)
-        _ = parts.port
-    except ValueError:
-        raise Invalid(f"{text!r} is not an address.") from None
-    return parts

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import enum
 import json
 from collections.abc import Callable, Mapping
 from dataclasses import asdict
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any
 
 from sqlalchemy import Connection, delete, func, insert, select, update
 
@@ -15,6 +14,7 @@ from lembas_core.endpoints import Timeouts
 from lembas_core.endpoints.values import ModelInfo
 from lembas_core.errors import Conflict, LembasError, NotFound, SecretMissing
 from lembas_core.ids import new_id
+from lembas_core.keep import KEEP, Keep
 from lembas_core.settings.addresses import (
     checked_headers,
     checked_key,
@@ -32,17 +32,7 @@ if TYPE_CHECKING:
     from lembas_core.settings.discovery import Discovery
     from lembas_core.store.secrets import Vault
 
-__all__ = ("KEEP", "Connections", "Keep")
-
-
-class Keep(enum.Enum):
-    """The type of `KEEP`."""
-
-    KEEP = "keep"
-
-
-KEEP: Final = Keep.KEEP
-"""For a secret that an update leaves as it is; None would remove it."""
+__all__ = ("Connections",)
 
 
 class Connections:

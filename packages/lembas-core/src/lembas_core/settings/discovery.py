@@ -76,7 +76,7 @@ class Discovery:
         described = replace(entry, described=True)
         with anyio.move_on_after(DESCRIBE_SECONDS):
             try:
-                told = await self._endpoints.get(kept).describe(entry.info.name)
+                told = await (await self._endpoints.get(kept)).describe(entry.info.name)
                 described = Entry(_merged(entry.info, told), described=True)
             except EndpointError:
                 # The request that follows meets the same fault and tells it.
@@ -99,7 +99,7 @@ class Discovery:
             self._asking.pop(kept.id).set()
 
     async def _listed(self, kept: Kept) -> Catalogue:
-        endpoint = self._endpoints.get(kept)
+        endpoint = await self._endpoints.get(kept)
         try:
             return await _within(endpoint)
         except BadResponse:
@@ -107,7 +107,7 @@ class Discovery:
                 raise
         # Another server may answer at the old address by now: look again what kind it is.
         self._endpoints.forget(kept.id)
-        return await _within(self._endpoints.get(replace(kept, catalogue=None)))
+        return await _within(await self._endpoints.get(replace(kept, catalogue=None)))
 
     async def _note(self, kept: Kept, catalogue: Catalogue | None, problem: str) -> None:
         table = tables.connections

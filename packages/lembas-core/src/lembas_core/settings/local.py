@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncGenerator, AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Final
@@ -28,6 +28,7 @@ class LocalModel:
     def __init__(self, server: LocalServer) -> None:
         self._server = server
         self._endpoint: Endpoint | None = None
+        self._url = ""
         self.info: ModelInfo | None = None
 
     @property
@@ -36,7 +37,7 @@ class LocalModel:
         return self._server.name
 
     @asynccontextmanager
-    async def stream(self, request: Request) -> AsyncIterator[AsyncIterator[Part]]:
+    async def stream(self, request: Request) -> AsyncGenerator[AsyncIterator[Part]]:
         """Start the server if it does not run, send `request` and watch the answer arrive.
 
         Raises:
@@ -55,12 +56,14 @@ class LocalModel:
 
     async def _reached(self) -> Endpoint:
         url = await self._server.url()
-        if self._endpoint is None or self._endpoint.url.rstrip("/") != url:
-            if self._endpoint is not None:
-                await self._endpoint.aclose()
-            self._endpoint = Endpoint(url, key=self._server.key, kind="openai")
-            self.info = await self._endpoint.describe(self.name)
-        return self._endpoint
+        if self._endpoint is not None and url == self._url:
+            return self._endpoint
+        if self._endpoint is not None:
+            await self._endpoint.aclose()
+        endpoint = Endpoint(url, key=self._server.key, kind="openai")
+        self._endpoint, self._url = await endpoint.__aenter__(), url
+        self.info = await endpoint.describe(self.name)
+        return endpoint
 
 
 class LocalModels:

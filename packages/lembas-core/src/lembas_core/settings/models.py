@@ -147,7 +147,7 @@ class Models:
 
     async def _resolve_place(self, place: Place) -> Resolved:
         _refuse_switched_off(place)
-        endpoint = self._endpoints.get(place.kept)
+        endpoint = await self._endpoints.get(place.kept)
         entry = await self._discovery.describe(place.kept, place.entry)
         facts = _entry(replace(place, entry=entry), None)
         return Resolved(

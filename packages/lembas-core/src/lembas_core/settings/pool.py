@@ -23,7 +23,7 @@ class Endpoints:
         self._open: dict[str, tuple[tuple[object, ...], Endpoint]] = {}
         self._retired: list[Endpoint] = []
 
-    def get(self, kept: Kept) -> Endpoint:
+    async def get(self, kept: Kept) -> Endpoint:
         """The endpoint of a connection as it is now.
 
         Raises:
@@ -38,7 +38,8 @@ class Endpoints:
             # Replies may still stream through it; it is closed with the instance.
             self._retired.append(held[1])
         self._open[kept.id] = mark, endpoint
-        return endpoint
+        # Entered, it keeps its connections for the next request.
+        return await endpoint.__aenter__()
 
     def forget(self, connection_id: str) -> None:
         """Make the next `get` build a new endpoint."""
