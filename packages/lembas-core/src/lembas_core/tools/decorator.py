@@ -94,6 +94,9 @@ def _check(arguments: Arguments, sent: Mapping[str, Any]) -> str:
         arguments.validated(sent)
     except BadArguments as error:
         return str(error)
+    except Exception as error:
+        # A validator of the tool's author broke: the call cannot run, the reply goes on.
+        return f"The arguments cannot be checked: {error!r}."
     return ""
 
 

@@ -31,7 +31,12 @@ class Arguments:
 
     def __init__(self, function: Callable[..., object], descriptions: Mapping[str, str]) -> None:
         name = getattr(function, "__name__", "tool")
-        hints = get_type_hints(function, include_extras=True)
+        try:
+            hints = get_type_hints(function, include_extras=True)
+        except NameError as error:
+            raise TypeError(
+                f"{name}: the type {error.name!r} must be known where the module begins."
+            ) from error
         items = {
             parameter.name: _item(name, parameter, hints, descriptions)
             for parameter in inspect.signature(function).parameters.values()
