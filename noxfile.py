@@ -95,10 +95,12 @@ def testing_tools() -> list[str]:
 
 
 @nox.session
-def bench(session: nox.Session) -> None:
-    """Take the figures; arguments after -- choose which."""
+@nox.parametrize("figure", ["streaming", "startup", "saving", "many_replies", "long_chat"])
+def bench(session: nox.Session, figure: str) -> None:
+    """Take the figures beside our peers'; one alone by `uvx nox -s "bench(figure='saving')"`."""
     develop(session)
-    session.run("python", "-m", "benchmarks", *session.posargs)
+    session.run("benchmarks/install-peers", external=True)
+    session.run("python", f"benchmarks/{figure}.py", *session.posargs)
 
 
 @nox.session
