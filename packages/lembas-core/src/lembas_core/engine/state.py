@@ -73,7 +73,7 @@ class ReplyView:
 
 @dataclass(slots=True)
 class _Open:
-    """A block that still grows: `growing` from `start` to its end."""
+    """The last block, which still grows."""
 
     kind: Literal["text", "reasoning"]
     growing: Growing
@@ -81,7 +81,7 @@ class _Open:
     seconds: float = 0.0
 
     def closed(self) -> Block:
-        text = self.growing.upto(self.growing.length, self.start)
+        text = self.growing.upto(self.growing.length)
         return TextBlock(text, self.start) if self.kind == "text" else ReasoningBlock(text, self.seconds)
 
 
@@ -106,14 +106,13 @@ class ReplyState:
     def _reopened(self) -> _Open | None:
         """The last block as one that grows: what comes next may belong to it."""
         last = self._blocks[-1] if self._blocks else None
-        if isinstance(last, TextBlock):
-            opened = _Open("text", self.text, last.start)
-        elif isinstance(last, ReasoningBlock):
-            opened = _Open("reasoning", Growing(last.text), seconds=last.seconds)
-        else:
+        if last is None or isinstance(last, ToolBlock):
             return None
         self._blocks.pop()
-        return opened
+        growing = Growing(last.text)
+        if isinstance(last, TextBlock):
+            return _Open("text", growing, last.start)
+        return _Open("reasoning", growing, seconds=last.seconds)
 
     def apply(self, event: Event) -> None:
         """Take the next event; one that is already held changes nothing."""
@@ -163,20 +162,14 @@ class ReplyState:
             self._last = None
 
     def _grow_text(self, event: Text) -> None:
-        self.text.add(event.added)
-        last = self._last
+        last, added = self._last, event.added
         if last is None or last.kind != "text" or last.start != event.start:
-            # The closed block must end where it ended: before what has just been added.
-            self._close_before(event)
-            self._last = _Open("text", self.text, event.start)
-
-    def _close_before(self, event: Text) -> None:
-        last, self._last = self._last, None
-        if last is not None and last.kind == "text":
-            end = self.text.length - len(event.added)
-            self._blocks.append(TextBlock(self.text.upto(end, last.start), last.start))
-        elif last is not None:
-            self._blocks.append(last.closed())
+            self._close()
+            self._last = last = _Open("text", Growing(), event.start)
+            # The blank line before a stretch belongs to the answer, not to the stretch.
+            added = added[event.start - self.text.length :]
+        self.text.add(event.added)
+        last.growing.add(added)
 
     def _grow_reasoning(self, event: Reasoning) -> None:
         last = self._last
@@ -198,6 +191,7 @@ class ReplyState:
                 self._blocks[index] = replace(
                     block, result=event.text, is_error=event.is_error, seconds=event.seconds
                 )
+                return
 
     def view(self) -> ReplyView:
         """A frozen copy of the reply as it is now."""

@@ -9,7 +9,7 @@ from typing import Any, Final, cast
 from lembas_core.tools.running import bounded
 from lembas_core.tools.values import Prompt, Tool, ToolResult
 
-__all__ = ("ask_user_tool",)
+__all__ = ("ask_user_tool", "prompts")
 
 MOST_QUESTIONS: Final = 10
 MOST_CHOICES: Final = 20
