@@ -17,7 +17,9 @@ from mcp.server.mcpserver import Context, Image
 from mcp.server.mcpserver.exceptions import ToolError
 from mcp.server.mcpserver.prompts.base import Message, UserMessage
 from mcp.server.mcpserver.tools import Tool
+from mcp.shared.exceptions import MCPError
 from mcp.types import (
+    MISSING_REQUIRED_CLIENT_CAPABILITY,
     AudioContent,
     Completion,
     CompletionArgument,
@@ -39,7 +41,29 @@ PNG = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAW
 WAV = base64.b64encode(
     b"RIFF&\0\0\0WAVEfmt \x10\0\0\0\1\0\1\0@\x1f\0\0\x80>\0\0\2\0\x10\0data\2\0\0\0\0\0"
 ).decode()
-NAME: dict[str, Any] = {"type": "object", "properties": {"name": {"type": "string"}}, "required": ["name"]}
+SCHEMA_2020_12: dict[str, Any] = {
+    "$schema": "https://json-schema.org/draft/2020-12/schema",
+    "type": "object",
+    "$defs": {
+        "address": {
+            "$anchor": "addressDef",
+            "type": "object",
+            "properties": {"street": {"type": "string"}, "city": {"type": "string"}},
+        }
+    },
+    "properties": {
+        "name": {"type": "string"},
+        "address": {"$ref": "#/$defs/address"},
+        "contactMethod": {"type": "string", "enum": ["phone", "email"]},
+        "phone": {"type": "string"},
+        "email": {"type": "string"},
+    },
+    "allOf": [{"anyOf": [{"required": ["phone"]}, {"required": ["email"]}]}],
+    "if": {"properties": {"contactMethod": {"const": "phone"}}, "required": ["contactMethod"]},
+    "then": {"required": ["phone"]},
+    "else": {"required": ["email"]},
+    "additionalProperties": False,
+}
 
 
 def test_simple_text() -> str:
@@ -92,11 +116,43 @@ def test_x_mcp_header(
 
 async def test_input_required_result_elicitation(context: Context[Any, Any]) -> str | InputRequiredResult:
     """Asks by returning the question."""
-    got = (context.input_responses or {}).get("user_name")
-    if isinstance(got, ElicitResult) and got.content:
-        return f"Hello, {got.content.get('name')}!"
-    question = ElicitRequestFormParams(message="What is your name?", requested_schema=NAME)
-    return InputRequiredResult(input_requests={"user_name": ElicitRequest(params=question)})
+    name = _answer(context, "user_name", "name")
+    return f"Hello, {name}!" if name else _question("user_name", "What is your name?", "name")
+
+
+async def test_input_required_result_request_state(context: Context[Any, Any]) -> str | InputRequiredResult:
+    """Asks, and gets its state back with the answer."""
+    if context.request_state == "asked" and _answer(context, "confirm", "ok"):
+        return "state-ok"
+    return _question("confirm", "Please confirm", "ok", state="asked", kind="boolean")
+
+
+async def test_input_required_result_tampered_state(context: Context[Any, Any]) -> str | InputRequiredResult:
+    """The same; what comes back changed never gets here."""
+    return await test_input_required_result_request_state(context)
+
+
+async def test_input_required_result_multi_round(context: Context[Any, Any]) -> str | InputRequiredResult:
+    """Asks twice."""
+    if context.request_state is None:
+        return _question("step1", "Step 1: What is your name?", "name", state="1")
+    if context.request_state == "1":
+        return _question("step2", "Step 2: What is your favorite color?", "color", state="2")
+    return f"You like {_answer(context, 'step2', 'color')}."
+
+
+def test_missing_capability(context: Context[Any, Any]) -> str:
+    """Needs a client that samples."""
+    declared = context.client_capabilities
+    if declared is None or declared.sampling is None:
+        missing: dict[str, Any] = {"requiredCapabilities": {"sampling": {}}}
+        raise MCPError(MISSING_REQUIRED_CLIENT_CAPABILITY, "This tool needs sampling.", missing)
+    return "sampled"
+
+
+def json_schema_2020_12_tool() -> str:
+    """A schema with everything that JSON Schema 2020-12 knows."""
+    return "ok"
 
 
 def static_text() -> str:
@@ -130,6 +186,12 @@ def test_prompt_with_embedded_resource(resourceUri: str) -> list[Message]:
     return [UserMessage(resource), UserMessage("Please process the embedded resource above.")]
 
 
+async def test_input_required_result_prompt(context: Context[Any, Any]) -> str | InputRequiredResult:
+    """A prompt that asks first."""
+    subject = _answer(context, "user_context", "context")
+    return subject or _question("user_context", "What context should the prompt use?", "context")
+
+
 def test_prompt_with_image() -> list[Message]:
     """A prompt with a picture."""
     image = ImageContent(type="image", data=PNG, mime_type="image/png")
@@ -154,18 +216,26 @@ TOOLS = (
     test_tool_with_progress,
     test_x_mcp_header,
     test_input_required_result_elicitation,
+    test_input_required_result_request_state,
+    test_input_required_result_tampered_state,
+    test_input_required_result_multi_round,
+    test_missing_capability,
+    json_schema_2020_12_tool,
 )
 PROMPTS = (
     test_simple_prompt,
     test_prompt_with_arguments,
     test_prompt_with_embedded_resource,
     test_prompt_with_image,
+    test_input_required_result_prompt,
 )
 
 
 def server() -> Server:
     """Our server with the suite's fixtures in place of our tools."""
-    made = Server([Tool.from_function(function) for function in TOOLS])
+    tools = [Tool.from_function(function) for function in TOOLS]
+    tools[-1].parameters = SCHEMA_2020_12
+    made = Server(tools)
     made.resource("test://static-text", mime_type="text/plain")(static_text)
     made.resource("test://static-binary", mime_type="image/png")(static_binary)
     made.resource("test://template/{id}/data", mime_type="application/json")(template)
@@ -173,6 +243,19 @@ def server() -> Server:
         made.prompt()(prompt)
     made.completion()(complete)
     return made
+
+
+def _question(
+    key: str, message: str, field: str, *, state: str = "", kind: str = "string"
+) -> InputRequiredResult:
+    schema: dict[str, Any] = {"type": "object", "properties": {field: {"type": kind}}, "required": [field]}
+    request = ElicitRequest(params=ElicitRequestFormParams(message=message, requested_schema=schema))
+    return InputRequiredResult(input_requests={key: request}, request_state=state or None)
+
+
+def _answer(context: Context[Any, Any], key: str, field: str) -> str:
+    got = (context.input_responses or {}).get(key)
+    return str(got.content.get(field) or "") if isinstance(got, ElicitResult) and got.content else ""
 
 
 def _resource(uri: str, mime_type: str, text: str) -> EmbeddedResource:

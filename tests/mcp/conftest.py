@@ -6,8 +6,7 @@ from collections.abc import AsyncGenerator
 from pathlib import Path
 
 import pytest
-from lembas_core.config import Config
-from lembas_core.instance import Lembas
+from lembas_core import Config, Lembas
 from lembas_mcp import create_server
 from mcp import Client
 

@@ -11,8 +11,7 @@ from functools import partial
 from pathlib import Path
 
 import anyio
-from lembas_core.config import Config
-from lembas_core.instance import Lembas
+from lembas_core import Config, Lembas
 from lembas_mcp.server import Server
 from lembas_mcp.stdio import serve_server
 from lembas_mcp.tools import tools_for

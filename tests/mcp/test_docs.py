@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from lembas_core.instance import Lembas
+from lembas_core import Lembas
 from lembas_mcp import create_server
 from lembas_mcp.http import PORT
 from lembas_mcp.results import CHARACTERS

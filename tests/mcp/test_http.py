@@ -11,14 +11,13 @@ from typing import Any
 import anyio
 import httpx2
 import pytest
-from lembas_core.errors import Invalid
-from lembas_core.instance import Lembas
+from lembas_core import Invalid, Lembas
 from lembas_core.testing import Script, pause, serve_script, text
 from lembas_mcp import create_server, http_app, serve_http
 from mcp import Client
 from mcp.client.streamable_http import streamable_http_client
 
-LISTING = {"jsonrpc": "2.0", "id": 1, "method": "tools/list", "params": {}}
+LISTING: dict[str, Any] = {"jsonrpc": "2.0", "id": 1, "method": "tools/list", "params": {}}
 ACCEPT = {"Accept": "application/json, text/event-stream"}
 TOKEN = "a token that nobody guesses"
 

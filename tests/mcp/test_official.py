@@ -17,7 +17,7 @@ from subprocess import PIPE
 
 import anyio
 import pytest
-from lembas_core.instance import Lembas
+from lembas_core import Lembas
 from lembas_mcp import serve_http
 from support.node_tools import conformance, inspector
 

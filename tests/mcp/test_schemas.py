@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
-from typing import Any, cast
 
 from lembas_mcp.schemas import plain
 from pydantic import BaseModel, Field
+from support.schemas import nodes
 
 
 class Inner(BaseModel):
@@ -38,13 +37,3 @@ def test_fields_called_title_stay_and_titles_of_schemas_go() -> None:
 
 def test_a_default_of_null_is_not_told() -> None:
     assert "default" not in plain(Inner.model_json_schema())["properties"]["size"]
-
-
-def nodes(schema: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
-    """Every schema inside `schema`, itself included."""
-    yield schema
-    for key, value in schema.items():
-        inside = value.values() if key == "properties" else value if isinstance(value, list) else [value]
-        for each in list(inside):
-            if isinstance(each, Mapping):
-                yield from nodes(cast("Mapping[str, Any]", each))

@@ -14,8 +14,7 @@ import anyio
 import pytest
 from anyio.abc import Process
 from anyio.streams.buffered import BufferedByteReceiveStream
-from lembas_core.config import Config
-from lembas_core.instance import Lembas
+from lembas_core import Config, Lembas
 from lembas_core.testing import Script, pause, serve_script, text
 from mcp import Client, StdioServerParameters
 

@@ -6,12 +6,8 @@ from typing import Any
 
 import anyio
 import pytest
-from lembas_core.engine.questions import Answer
-from lembas_core.errors import Unreachable
-from lembas_core.instance import Lembas
-from lembas_core.testing import Script, call, fault, pause, reasoning, serve_script, text, usage
-from lembas_core.testing.server import ScriptServer
-from lembas_core.tools import tool
+from lembas_core import Answer, Lembas, Unreachable, tool
+from lembas_core.testing import Script, ScriptServer, call, fault, pause, reasoning, serve_script, text, usage
 from lembas_mcp import create_server
 from lembas_mcp.asking import DEPTH_KEY
 from lembas_mcp.results import CHARACTERS

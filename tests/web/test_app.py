@@ -14,18 +14,18 @@ import anyio
 import httpx2
 import pytest
 from anyio.streams.text import TextReceiveStream
-from lembas_core.config import Config
-from lembas_core.errors import (
+from lembas_core import (
+    Config,
     Conflict,
     Forbidden,
     Invalid,
+    Lembas,
     LembasError,
     NotFound,
     RateLimited,
     StoreError,
     Unreachable,
 )
-from lembas_core.instance import Lembas
 from lembas_web import create_app
 from starlette.applications import Starlette
 from starlette.requests import Request

@@ -7,16 +7,14 @@ from math import inf
 from typing import TYPE_CHECKING, Any
 
 import anyio
-from lembas_core.engine.events import Event, Reasoning, Status, Text
+from lembas_core import events
 from mcp.server.mcpserver.exceptions import ToolError
 
 from lembas_mcp.places import to_id
 from lembas_mcp.results import CHARACTERS, Answered, Usage
 
 if TYPE_CHECKING:
-    from lembas_core.chats import MessageInfo
-    from lembas_core.engine.reply import Reply
-    from lembas_core.instance import Chat, Lembas
+    from lembas_core import Chat, Lembas, MessageInfo, Reply
     from mcp.server.mcpserver.context import Context
 
 __all__ = ("DEEPEST", "DEPTH_KEY", "Progress", "put")
@@ -72,23 +70,23 @@ class Progress:
         self._note = ""
         self._told = -inf
 
-    async def watch(self, events: AsyncIterable[Event]) -> None:
-        """Follow `events` to their end."""
+    async def watch(self, stream: AsyncIterable[events.Event]) -> None:
+        """Follow `stream` to its end."""
         number = 0
-        async for event in events:
+        async for event in stream:
             number = event.number
             self._take(event)
             if anyio.current_time() - self._told >= PAUSE:
                 await self._tell(number)
         await self._tell(number)
 
-    def _take(self, event: Event) -> None:
+    def _take(self, event: events.Event) -> None:
         match event:
-            case Text():
+            case events.Text():
                 self._text += event.added
-            case Reasoning():
+            case events.Reasoning():
                 self._note = "Thinking…"
-            case Status():
+            case events.Status():
                 self._note = event.text
             case _:
                 pass

@@ -12,7 +12,7 @@ from urllib.parse import urlsplit
 
 import uvicorn
 from anyio import TASK_STATUS_IGNORED, CancelScope, get_cancelled_exc_class
-from lembas_core.errors import Invalid
+from lembas_core import Invalid
 from mcp.server.transport_security import TransportSecuritySettings
 from starlette.datastructures import Headers
 from starlette.middleware import Middleware
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from types import FrameType
 
     from anyio.abc import TaskStatus
-    from lembas_core.instance import Lembas
+    from lembas_core import Lembas
     from starlette.applications import Starlette
     from starlette.types import ASGIApp, Receive, Scope, Send
 

@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from importlib.metadata import version
 from typing import TYPE_CHECKING, Any
 
-from lembas_core.errors import LembasError
+from lembas_core import LembasError
 from mcp.server import MCPServer
 from mcp.server.mcpserver.exceptions import ToolError
 from mcp.shared.exceptions import MCPError
@@ -18,7 +18,7 @@ from pydantic import ValidationError
 from lembas_mcp.tools import tools_for
 
 if TYPE_CHECKING:
-    from lembas_core.instance import Lembas
+    from lembas_core import Lembas
     from mcp.server.context import CallNext, HandlerResult, ServerRequestContext
     from mcp.server.mcpserver.context import Context
     from mcp.server.mcpserver.tools import Tool

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from io import TextIOWrapper
 
     from anyio.streams.memory import MemoryObjectSendStream
-    from lembas_core.instance import Lembas
+    from lembas_core import Lembas
 
     from lembas_mcp.server import Incoming, Item, Outgoing
 

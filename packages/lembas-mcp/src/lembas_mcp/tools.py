@@ -6,7 +6,6 @@ from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Annotated, Any
 
-from lembas_core.engine.blocks import ToolBlock
 from mcp.server.mcpserver.context import Context
 from mcp.server.mcpserver.exceptions import ToolError
 from mcp.server.mcpserver.tools import Tool
@@ -33,9 +32,8 @@ from lembas_mcp.results import CHARACTERS, Answered, Hit, Hits, ModelEntry, Mode
 from lembas_mcp.schemas import plain
 
 if TYPE_CHECKING:
-    from lembas_core.chats import ChatInfo, MessageInfo
-    from lembas_core.instance import Lembas
-    from lembas_core.settings import ModelEntry as ListedModel
+    from lembas_core import ChatInfo, Lembas, MessageInfo
+    from lembas_core import ModelEntry as ListedModel
     from lembas_core.store.search import Hit as FoundHit
 
 __all__ = ("ChatTools", "tools_for")
@@ -48,7 +46,7 @@ ASK = ToolAnnotations(
 )
 
 FIRST_LIST_SECONDS = 2.0
-"""How long the first look at the models may wait for endpoints that were never asked."""
+"""How long a look at the models may wait while there are endpoints that were never asked."""
 
 
 class ChatTools:
@@ -132,11 +130,10 @@ class ChatTools:
         return [*await chats.messages(chat.id, limit=limit - 1, before=last.id), last]
 
     async def _models(self) -> tuple[ListedModel, ...]:
-        models = self._lembas.models
-        if listed := await models.list():
-            return listed
-        await models.refresh(within=FIRST_LIST_SECONDS)
-        return await models.list()
+        connections = await self._lembas.connections.list()
+        if any(each.enabled and each.asked_at is None for each in connections):
+            await self._lembas.models.refresh(within=FIRST_LIST_SECONDS)
+        return await self._lembas.models.list()
 
 
 def tools_for(lembas: Lembas) -> list[Tool]:
@@ -181,7 +178,7 @@ def _said(message: MessageInfo, text: str) -> Said:
         role=message.role,
         text=text,
         at=_iso(message.created_at),
-        tools=[block.name for block in message.blocks if isinstance(block, ToolBlock)],
+        tools=[block.name for block in message.blocks if block.kind == "tool"],
         status=None if message.status == "done" else message.status,
     )
 

@@ -7,16 +7,14 @@ from contextlib import AbstractAsyncContextManager, asynccontextmanager, nullcon
 from math import ceil
 from typing import TYPE_CHECKING
 
-from lembas_core.config import Config
-from lembas_core.errors import LembasError, RateLimited, http_status
-from lembas_core.instance import Lembas
+from lembas_core import Config, Lembas, LembasError, RateLimited
+from lembas_core.errors import http_status
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
 from starlette.responses import JSONResponse
 from starlette.routing import Route
 
 if TYPE_CHECKING:
-    from sqlalchemy import Connection
     from starlette.requests import Request
 
 __all__ = ("create_app",)
@@ -56,14 +54,10 @@ async def _ready(request: Request) -> JSONResponse:
     """The database answers; 503 and why when it does not."""
     lembas: Lembas = request.app.state.lembas
     try:
-        await lembas.store.read(_ask_anything)
+        await lembas.settings.values()
     except LembasError as error:
         return JSONResponse({"error": str(error)}, 503)
     return JSONResponse({"status": "ok"})
-
-
-def _ask_anything(connection: Connection) -> None:
-    connection.exec_driver_sql("SELECT 1").scalar_one()
 
 
 def _opened(source: Lembas | Config | None) -> AbstractAsyncContextManager[Lembas]:
