@@ -21,10 +21,9 @@ def mark_this_run() -> None:
     os.environ.setdefault(MARK, uuid4().hex)
 
 
-def leftovers() -> list[str]:
-    """The command lines of what is still running a moment after the last test."""
-    running = list(_marked())
-    _, alive = psutil.wait_procs(running, timeout=GRACE)
+def leftovers(grace: float = GRACE) -> list[str]:
+    """The command lines of what this run started and is still running after `grace` seconds."""
+    _, alive = psutil.wait_procs(list(_marked()), timeout=grace)
     return [_name(process) for process in alive if process.is_running()]
 
 
