@@ -31,6 +31,13 @@ def test_figures_and_addresses_in_the_documentation_are_the_real_ones() -> None:
     assert f"http://127.0.0.1:{PORT}/mcp" in HOW_TO
 
 
+def test_the_example_in_the_how_to_is_whole() -> None:
+    example = HOW_TO.partition("```python\n")[2].partition("```")[0]
+    names: dict[str, object] = {}
+    exec(example.replace("anyio.run(main)\n", ""), names)
+    assert callable(names["main"]) and "anyio.run(main)" in example
+
+
 def section(tool: Tool) -> str:
     """What the reference says of a tool."""
     lines = [f"### `{tool.name}`", "", f"**{tool.title}.** {tool.description} {_hints(tool.annotations)}", ""]
