@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Awaitable, Callable
 from contextlib import asynccontextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import anyio
 from lembas_core.chats import Chats, MessageInfo, Sent
-from lembas_core.clock import Clock
 from lembas_core.endpoints.resolved import Resolved
 from lembas_core.endpoints.values import ModelClient
 from lembas_core.engine.events import Event, Snapshot
@@ -19,10 +18,13 @@ from lembas_core.errors import NotFound
 from lembas_core.replies import Ended, Replies
 from lembas_core.store import Store
 from lembas_core.store.tables import people
-from lembas_core.testing import FakeClock
+from lembas_core.testing import FakeClock, Script
+from lembas_core.testing.steps import Step
 from sqlalchemy import Connection, insert, select
 
-__all__ = ("House", "Somebody", "elsewhere", "open_house")
+__all__ = ("House", "Somebody", "elsewhere", "open_house", "talk")
+
+T = TypeVar("T")
 
 
 @dataclass(frozen=True)
@@ -47,7 +49,7 @@ class House:
 
     store: Store
     replies: Replies
-    clock: Clock
+    clock: FakeClock
     models: dict[str, Resolved] = field(default_factory=dict[str, Resolved])
     settings: dict[str, Any] = field(default_factory=dict[str, Any])
     person: Somebody = field(default_factory=Somebody)
@@ -82,6 +84,42 @@ class House:
     def chats(self) -> Chats:
         return self.chats_of(self.person)
 
+    @property
+    def script(self) -> Script:
+        """The default model, where it is a script."""
+        client = self.models[""].client
+        assert isinstance(client, Script)
+        return client
+
+    async def settle(self) -> None:
+        """Wait until nothing happens any more but by time or by hand."""
+        for _ in range(4):
+            await anyio.wait_all_tasks_blocked()
+            await self.store.write(_nothing)
+            await self.store.read(_nothing)
+        await anyio.wait_all_tasks_blocked()
+
+    async def pass_time(self, seconds: int = 1) -> None:
+        """Let seconds pass, one by one, and everything settle."""
+        for _ in range(seconds):
+            await self.settle()
+            self.clock.advance(1)
+        await self.settle()
+
+    async def while_time_passes(self, act: Callable[[], Awaitable[T]]) -> T:
+        """Do something that waits for time, and let seconds pass for as long as it takes."""
+        done = list[T]()
+
+        async def run() -> None:
+            done.append(await act())
+
+        with anyio.fail_after(5):
+            async with anyio.create_task_group() as tasks:
+                tasks.start_soon(run)
+                while not done:
+                    await self.pass_time()
+        return done[0]
+
     async def wait(self, sent: Sent) -> Ended:
         with anyio.fail_after(5):
             return await self.replies.wait(sent.reply_id)
@@ -109,6 +147,10 @@ class House:
         return events, state.view()
 
 
+def _nothing(connection: Connection) -> None:
+    """Comes back when everything asked before it has."""
+
+
 def elsewhere(name: str) -> str:
     """The owner token of a process on another machine: it is gone only when it has been silent for long."""
     return f"{name}.example:1:1"
@@ -118,7 +160,7 @@ def elsewhere(name: str) -> str:
 async def open_house(
     *models: ModelClient,
     where: str | Path = ":memory:",
-    clock: Clock | None = None,
+    clock: FakeClock | None = None,
     owner: str | None = None,
     store: Store | None = None,
     **settings: Any,
@@ -140,7 +182,8 @@ async def open_house(
         await opened.aclose()
 
 
-def known(house: House, ref: str, **facts: Any) -> None:
-    """Change what is known of a model."""
-    house.models[ref] = replace(house.models[ref], **facts)
-    house.models[""] = house.models[ref]
+@asynccontextmanager
+async def talk(*steps: Step, **more: Any) -> AsyncGenerator[House]:
+    """A house whose model follows a script, which must be spent at the end."""
+    async with Script(*steps) as script, open_house(script, **more) as house:
+        yield house

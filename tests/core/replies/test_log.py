@@ -39,9 +39,11 @@ class Teller:
         return self.number
 
     def text(self, added: str) -> Event:
+        self._thought = Growing()
         return Text(self._next(), added, self._start, self._text.add(added), self._text)
 
     def reasoning(self, added: str) -> Event:
+        self._start = self._text.length
         return Reasoning(self._next(), added, self._thought.add(added), self._thought)
 
     def call(self) -> Generator[Event]:

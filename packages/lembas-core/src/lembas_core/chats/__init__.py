@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from lembas_core.chats.export import SCHEMA, chat_document, chat_markdown, chat_schema
-from lembas_core.chats.service import Chats
+from lembas_core.chats.service import Chats, sweep_temporary_chats
 from lembas_core.chats.values import ChatInfo, ChatSetup, MessageInfo, MessageStatus, Page, RunWith, Sent
 
 __all__ = (
@@ -19,4 +19,5 @@ __all__ = (
     "chat_document",
     "chat_markdown",
     "chat_schema",
+    "sweep_temporary_chats",
 )

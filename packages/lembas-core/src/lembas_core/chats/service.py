@@ -21,9 +21,11 @@ from lembas_core.ids import new_id
 if TYPE_CHECKING:
     from datetime import datetime
 
+    from lembas_core.clock import Clock
+    from lembas_core.store import Store
     from lembas_core.store.search import Hit
 
-__all__ = ("Chats",)
+__all__ = ("Chats", "sweep_temporary_chats")
 
 
 class Keep(Enum):
@@ -210,3 +212,9 @@ class Chats(Talking):
             return orjson.dumps(document, option=orjson.OPT_INDENT_2).decode() + "\n"
 
         return await self._store.read(read)
+
+
+async def sweep_temporary_chats(store: Store, clock: Clock) -> int:
+    """Delete everybody's temporary chats a day after their last activity; how many. Asked at start-up."""
+    at = clock.now()
+    return await store.write(lambda c: writing.sweep_temporary(c, at))

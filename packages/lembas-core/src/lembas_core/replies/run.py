@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING, Any, Final, Literal
 
 import anyio
 
-from lembas_core.engine.asking import Waiting
-from lembas_core.engine.events import Finished, Metrics
+from lembas_core.engine.events import Event, Finished, Metrics
 from lembas_core.engine.questions import Answer
 from lembas_core.engine.run import run_reply
 from lembas_core.engine.state import fold
 from lembas_core.errors import LembasError
+from lembas_core.replies.desk import Desk
 from lembas_core.replies.log import Log
 from lembas_core.replies.mail import answer_from_mail
 from lembas_core.replies.storing import conclude, cut_short
@@ -53,7 +53,7 @@ class Run:
         self._watchers = 0
         self._store = store
         self._clock = clock
-        self._waiting = Waiting()
+        self._desk = Desk()
         self._scope = anyio.CancelScope()
         self._why: Literal["stopped", "interrupted"] = "interrupted"
 
@@ -75,6 +75,7 @@ class Run:
         if self._scope.cancel_called:
             return
         self._why = why
+        self._desk.close()
         self._scope.cancel()
 
     @contextmanager
@@ -97,7 +98,7 @@ class Run:
 
     def answer(self, question_id: str, answer: Answer) -> bool:
         """Answer what it asks; False when it does not ask that (any more)."""
-        return self._waiting.answer(question_id, answer)
+        return self._desk.answer(question_id, answer)
 
     def hear(self, generation: str | None, mail: Mapping[str, Any] | None) -> None:
         """Take note of what another process left: that it took over, a stop, an answer."""
@@ -113,7 +114,7 @@ class Run:
         return await run_reply(
             work.model,
             work.request,
-            emit=self.log.append,
+            emit=self._tell,
             tools=work.tools,
             ask=self._ask,
             permit=work.permit,
@@ -123,11 +124,15 @@ class Run:
             context_window=work.context_window,
         )
 
+    def _tell(self, event: Event) -> None:
+        self._desk.note(event)
+        self.log.append(event)
+
     async def _ask(self, question: Question) -> Answer:
         """Ask the callback and everybody who may answer from elsewhere; the first answer counts."""
         on_question = self.job.on_question
         if on_question is None:
-            return await self._waiting.ask(question)
+            return await self._desk.wait()
 
         async def call() -> None:
             self.answer(question.id, await on_question(question))
@@ -135,7 +140,7 @@ class Run:
         answer = Answer.nobody()
         async with anyio.create_task_group() as tasks:
             tasks.start_soon(call)
-            answer = await self._waiting.ask(question)
+            answer = await self._desk.wait()
             tasks.cancel_scope.cancel()
         return answer
 
