@@ -11,6 +11,7 @@ from typing import Any
 import anyio
 import httpx2
 import pytest
+from anyio.abc import TaskStatus
 from lembas_core import Invalid, Lembas
 from lembas_core.testing import Script, pause, serve_script, text
 from lembas_mcp import create_server, http_app, serve_http
@@ -25,8 +26,12 @@ TOKEN = "a token that nobody guesses"
 @asynccontextmanager
 async def served(instance: Lembas, **options: Any) -> AsyncGenerator[str]:
     """The address of a server that runs in this process."""
+
+    async def serve(*, task_status: TaskStatus[str]) -> None:
+        await serve_http(instance, port=0, listening=task_status.started, **options)
+
     async with anyio.create_task_group() as tasks:
-        yield await tasks.start(partial(serve_http, instance, port=0, **options))
+        yield await tasks.start(serve)
         tasks.cancel_scope.cancel()
 
 

@@ -11,12 +11,12 @@ import re
 import sys
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
-from functools import partial
 from pathlib import Path
 from subprocess import PIPE
 
 import anyio
 import pytest
+from anyio.abc import TaskStatus
 from lembas_core import Lembas
 from lembas_mcp import serve_http
 from support.node_tools import conformance, inspector
@@ -51,8 +51,11 @@ async def test_the_inspector_has_nothing_to_say_on_stdio(tmp_path: Path, era: st
 
 @pytest.mark.parametrize("era", ["legacy", "modern"])
 async def test_the_inspector_has_nothing_to_say_on_http(tmp_path: Path, instance: Lembas, era: str) -> None:
+    async def serve(*, task_status: TaskStatus[str]) -> None:
+        await serve_http(instance, port=0, listening=task_status.started)
+
     async with anyio.create_task_group() as tasks:
-        url = await tasks.start(partial(serve_http, instance, port=0))
+        url = await tasks.start(serve)
         assert "read_chat" in await inspect(tmp_path, era, url, "--transport", "http")
         tasks.cancel_scope.cancel()
 

@@ -5,13 +5,13 @@ from __future__ import annotations
 import os
 import secrets
 import socket
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from ipaddress import ip_address
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
 import uvicorn
-from anyio import TASK_STATUS_IGNORED, CancelScope, get_cancelled_exc_class
+from anyio import CancelScope, get_cancelled_exc_class
 from lembas_core import Invalid
 from mcp.server.transport_security import TransportSecuritySettings
 from starlette.datastructures import Headers
@@ -23,7 +23,6 @@ from lembas_mcp.server import Server, create_server
 if TYPE_CHECKING:
     from types import FrameType
 
-    from anyio.abc import TaskStatus
     from lembas_core import Lembas
     from starlette.applications import Starlette
     from starlette.types import ASGIApp, Receive, Scope, Send
@@ -45,11 +44,9 @@ async def serve_http(
     *,
     token: str | None = None,
     legacy: bool = False,
-    task_status: TaskStatus[str] = TASK_STATUS_IGNORED,
+    listening: Callable[[str], object] | None = None,
 ) -> None:
     """Serve `lembas` at `http://host:port/mcp` until the process is told to stop.
-
-    Started with `TaskGroup.start`, it tells its address as soon as it listens.
 
     Args:
         lembas: An open instance, acting as the person who is served.
@@ -57,16 +54,18 @@ async def serve_http(
         port: The port to listen on; 0 takes a free one.
         token: What callers must send as `Authorization: Bearer …`. Needed unless the address is loopback.
         legacy: Answer `server/discover` as servers did before 2026-07-28.
-        task_status: Told the address.
+        listening: Called with the address once it can be reached.
 
     Raises:
         Invalid: When the address is taken, or can be reached from elsewhere and there is no token.
     """
     app = http_app(create_server(lembas, legacy=legacy), host=host, token=token)
-    listening = _listen(host, port)
-    task_status.started(f"http://{_bracketed(host)}:{listening.getsockname()[1]}/mcp")
+    bound = _listen(host, port)
+    url = f"http://{_bracketed(host)}:{bound.getsockname()[1]}/mcp"
+    if listening is not None:
+        listening(url)
     config = uvicorn.Config(app, log_level="warning", timeout_graceful_shutdown=GRACE, server_header=False)
-    await _Uvicorn(config).serve(sockets=[listening])
+    await _Uvicorn(config).serve(sockets=[bound])
 
 
 def http_app(server: Server, *, host: str = "127.0.0.1", token: str | None = None) -> Starlette:
