@@ -6,7 +6,9 @@ import anyio
 import pytest
 from lembas_core.clock import SystemClock
 from lembas_core.errors import Conflict, Invalid, NotFound
-from lembas_core.people import OWNER_ID, Holder, People, passwords
+from lembas_core.people import passwords
+from lembas_core.people.accounts import People
+from lembas_core.people.owner import OWNER_ID, Holder
 from lembas_core.store import Store, tables
 from sqlalchemy import func, select, update
 

@@ -9,7 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from lembas_core.config import Config
 from lembas_core.errors import Invalid, NotFound
-from lembas_core.settings import InstanceSettings, SettingInfo, Settings
+from lembas_core.settings.registry import InstanceSettings
+from lembas_core.settings.service import SettingInfo, Settings
 from lembas_core.settings.toml import to_toml
 from lembas_core.store import Store, tables
 from sqlalchemy import func, select

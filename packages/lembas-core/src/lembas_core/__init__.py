@@ -62,11 +62,11 @@ if TYPE_CHECKING:
     from lembas_core.instance import Lembas as Lembas
     from lembas_core.instance import ReplyStream as ReplyStream
     from lembas_core.keep import KEEP as KEEP
-    from lembas_core.people import PersonInfo as PersonInfo
-    from lembas_core.settings import ConnectionInfo as ConnectionInfo
-    from lembas_core.settings import ModelEntry as ModelEntry
-    from lembas_core.settings import ModelSetup as ModelSetup
-    from lembas_core.settings import SettingInfo as SettingInfo
+    from lembas_core.people.owner import PersonInfo as PersonInfo
+    from lembas_core.settings.service import SettingInfo as SettingInfo
+    from lembas_core.settings.shelf import ModelSetup as ModelSetup
+    from lembas_core.settings.values import ConnectionInfo as ConnectionInfo
+    from lembas_core.settings.values import ModelEntry as ModelEntry
     from lembas_core.tools.decorator import tool as tool
     from lembas_core.tools.values import Tool as Tool
     from lembas_core.tools.values import ToolResult as ToolResult
@@ -82,7 +82,7 @@ _FOUND_IN: Final = {
     "Chats": "chats",
     "Config": "config",
     "Conflict": "errors",
-    "ConnectionInfo": "settings",
+    "ConnectionInfo": "settings.values",
     "ContentFiltered": "errors",
     "ContextExceeded": "errors",
     "Endpoint": "endpoints",
@@ -97,15 +97,15 @@ _FOUND_IN: Final = {
     "MessageInfo": "chats",
     "Metrics": "engine.events",
     "ModelClient": "endpoints.values",
-    "ModelEntry": "settings",
+    "ModelEntry": "settings.values",
     "ModelInfo": "endpoints.values",
     "ModelMissing": "errors",
-    "ModelSetup": "settings",
+    "ModelSetup": "settings.shelf",
     "NewerDatabase": "errors",
     "NotFound": "errors",
     "Page": "chats",
     "Parameters": "endpoints.values",
-    "PersonInfo": "people",
+    "PersonInfo": "people.owner",
     "Question": "engine.questions",
     "RateLimited": "errors",
     "Reply": "engine.reply",
@@ -115,7 +115,7 @@ _FOUND_IN: Final = {
     "RunWith": "chats",
     "SecretMissing": "errors",
     "Sent": "chats",
-    "SettingInfo": "settings",
+    "SettingInfo": "settings.service",
     "StoreError": "errors",
     "Timeouts": "endpoints",
     "Tool": "tools.values",

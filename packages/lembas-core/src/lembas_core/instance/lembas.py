@@ -12,7 +12,7 @@ from lembas_core.endpoints.values import Parameters
 from lembas_core.engine.reply import Reply
 from lembas_core.instance.chat import Chat
 from lembas_core.instance.counting import Counts, count
-from lembas_core.people import Holder
+from lembas_core.people.owner import Holder
 from lembas_core.tools.values import Toolset
 
 if TYPE_CHECKING:
@@ -24,8 +24,11 @@ if TYPE_CHECKING:
     from lembas_core.engine.limits import Limits, Permit
     from lembas_core.engine.questions import Answer, OnQuestion
     from lembas_core.instance.parts import Parts
-    from lembas_core.people import People, PersonInfo
-    from lembas_core.settings import Connections, Models, Settings
+    from lembas_core.people.accounts import People
+    from lembas_core.people.owner import PersonInfo
+    from lembas_core.settings.connections import Connections
+    from lembas_core.settings.models import Models
+    from lembas_core.settings.service import Settings
     from lembas_core.store import Store
     from lembas_core.tools.values import Tool
 
@@ -39,9 +42,7 @@ class Lembas:
         config: Where its things are.
         me: Whom it acts for.
         chats: Their chats.
-        connections: The endpoints it knows.
-        models: The models they offer.
-        people: Everybody.
+        models: The models that are offered.
         settings: What it is told.
         store: The database.
     """
@@ -53,9 +54,7 @@ class Lembas:
         self.config: Config = parts.config
         self.store: Store = parts.store
         self.settings: Settings = parts.settings
-        self.connections: Connections = parts.connections
         self.models: Models = parts.models
-        self.people: People = parts.people
         self.chats = Chats(
             store=parts.store,
             replies=parts.replies,
@@ -86,6 +85,16 @@ class Lembas:
         from lembas_core.instance.opening import Opening
 
         return Opening(where, config, origin)
+
+    @property
+    def connections(self) -> Connections:
+        """The endpoints it knows."""
+        return self._parts.connections
+
+    @property
+    def people(self) -> People:
+        """Everybody."""
+        return self._parts.people
 
     def acting_as(self, person: PersonInfo) -> Lembas:
         """The same instance for another person: their chats, nobody else's."""

@@ -15,7 +15,8 @@ from anyio.abc import TaskGroup
 from lembas_core.clock import SystemClock
 from lembas_core.config import Config
 from lembas_core.instance.lembas import Lembas
-from lembas_core.instance.parts import Parts, assemble
+from lembas_core.instance.parts import Parts
+from lembas_core.people.owner import read_owner
 from lembas_core.store import Store
 
 __all__ = ("Opening",)
@@ -38,12 +39,12 @@ class Opening:
             store = await Store.open(self._where if self._where is not None else config.database)
             stack.push_async_callback(_shielded, store.aclose)
             background = _Background()
-            parts = assemble(config, store, background.tasks, SystemClock(), self._origin)
+            parts = Parts(config, store, background.tasks, SystemClock(), self._origin)
             stack.push_async_callback(_shielded, parts.local.aclose)
             stack.push_async_callback(_shielded, parts.endpoints.aclose)
             await stack.enter_async_context(background)
             stack.push_async_callback(_shielded, parts.replies.aclose)
-            lembas = Lembas(parts, await parts.people.owner())
+            lembas = Lembas(parts, await store.read(read_owner))
             background.tasks.start_soon(_tidy, parts)
             self._stack = stack.pop_all()
         return lembas

@@ -1,8 +1,5 @@
-"""People of an instance."""
+"""People: the owner of a small installation, administrators, their passwords."""
 
 from __future__ import annotations
 
-from lembas_core.people.accounts import People, PersonInfo
-from lembas_core.people.owner import OWNER_ID, Holder
-
-__all__ = ("OWNER_ID", "Holder", "People", "PersonInfo")
+__all__ = ()

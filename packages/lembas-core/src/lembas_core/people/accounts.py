@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import unicodedata
 from collections.abc import Callable
-from dataclasses import dataclass
 from datetime import datetime
-from typing import Any, Final, Literal, TypeVar
+from typing import Any, Final, TypeVar
 
 import anyio
 import anyio.to_thread
@@ -15,10 +14,18 @@ from sqlalchemy import Connection, Row, insert, select, update
 from lembas_core.clock import Clock
 from lembas_core.errors import Conflict, Invalid, NotFound
 from lembas_core.ids import new_id
-from lembas_core.people.owner import OWNER_ID, OWNER_NAME, ensure_owner
+from lembas_core.people.owner import (
+    OWNER_ID,
+    OWNER_NAME,
+    PersonInfo,
+    ensure_owner,
+    person_info,
+    person_row,
+    read_owner,
+)
 from lembas_core.store import Store, tables
 
-__all__ = ("People", "PersonInfo", "fold_name")
+__all__ = ("People", "fold_name")
 
 T = TypeVar("T")
 
@@ -26,31 +33,6 @@ LONGEST_NAME: Final = 64
 
 HASHES_AT_ONCE: Final = 2
 """Each takes 64 MiB and some 50 ms of several cores."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PersonInfo:
-    """A person as others may see them.
-
-    Attributes:
-        id: Unique.
-        name: What they sign in with, case-folded.
-        display_name: How they want to be called.
-        role: What they may do.
-        active: Whether they may sign in.
-        is_owner: Whether they are the person that a terminal or a script acts for.
-        has_password: Whether they can sign in with a password.
-        created_at: None while the owner has written nothing yet.
-    """
-
-    id: str
-    name: str
-    display_name: str
-    role: Literal["admin", "user"]
-    active: bool = True
-    is_owner: bool = False
-    has_password: bool = False
-    created_at: datetime | None = None
 
 
 class People:
@@ -63,7 +45,7 @@ class People:
 
     async def owner(self) -> PersonInfo:
         """The person that a terminal or a script acts for; reading writes nothing."""
-        return await self._store.read(_read_owner)
+        return await self._store.read(read_owner)
 
     async def get(self, name_or_id: str) -> PersonInfo:
         """One person by name or id.
@@ -126,24 +108,6 @@ def fold_name(name: str) -> str:
     return folded
 
 
-def _info(row: Row[Any]) -> PersonInfo:
-    return PersonInfo(
-        id=row.id,
-        name=row.name,
-        display_name=row.display_name,
-        role=row.role,
-        active=row.active,
-        is_owner=row.is_owner,
-        has_password=row.password_hash is not None,
-        created_at=row.created_at,
-    )
-
-
-def _row(connection: Connection, person_id: str) -> Row[Any] | None:
-    people = tables.people
-    return connection.execute(select(people).where(people.c.id == person_id)).one_or_none()
-
-
 def _by_name(connection: Connection, name: str) -> Row[Any] | None:
     try:
         folded = fold_name(name)
@@ -153,36 +117,29 @@ def _by_name(connection: Connection, name: str) -> Row[Any] | None:
     return connection.execute(select(people).where(people.c.name == folded)).one_or_none()
 
 
-def _read_owner(connection: Connection) -> PersonInfo:
-    row = _row(connection, OWNER_ID)
-    if row is not None:
-        return _info(row)
-    return PersonInfo(id=OWNER_ID, name=OWNER_NAME, display_name="", role="admin", is_owner=True)
-
-
 def _read_all(connection: Connection) -> tuple[PersonInfo, ...]:
     people = tables.people
-    return tuple(_info(row) for row in connection.execute(select(people).order_by(people.c.id)))
+    return tuple(person_info(row) for row in connection.execute(select(people).order_by(people.c.id)))
 
 
 def _find(connection: Connection, name_or_id: str) -> PersonInfo | None:
-    row = _row(connection, name_or_id) or _by_name(connection, name_or_id)
+    row = person_row(connection, name_or_id) or _by_name(connection, name_or_id)
     if row is not None:
-        return _info(row)
-    return _read_owner(connection) if name_or_id in {OWNER_ID, OWNER_NAME} else None
+        return person_info(row)
+    return read_owner(connection) if name_or_id in {OWNER_ID, OWNER_NAME} else None
 
 
 def _credentials(connection: Connection, name: str) -> tuple[PersonInfo | None, str | None]:
     row = _by_name(connection, name)
     if row is None or not row.active:
         return None, None
-    return _info(row), row.password_hash
+    return person_info(row), row.password_hash
 
 
 def _add_admin(connection: Connection, account: dict[str, Any], now: datetime) -> PersonInfo:
     people = tables.people
     ensure_owner(connection, now)
-    owner, taken = _row(connection, OWNER_ID), _by_name(connection, account["name"])
+    owner, taken = person_row(connection, OWNER_ID), _by_name(connection, account["name"])
     vacant = owner is not None and owner.password_hash is None
     if taken is not None and not (vacant and taken.id == OWNER_ID):
         raise Conflict(f"There is already somebody called {account['name']!r}.")
@@ -191,7 +148,7 @@ def _add_admin(connection: Connection, account: dict[str, Any], now: datetime) -
         connection.execute(update(people).where(people.c.id == person_id).values(**account))
     else:
         connection.execute(insert(people).values(**account, id=person_id, role="admin", created_at=now))
-    return _info(connection.execute(select(people).where(people.c.id == person_id)).one())
+    return person_info(connection.execute(select(people).where(people.c.id == person_id)).one())
 
 
 def _replace_hash(connection: Connection, person_id: str, seen: str, fresh: str) -> None:

@@ -4,19 +4,53 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Final
+from typing import Any, Final, Literal
 
-from sqlalchemy import Connection, insert, select
+from sqlalchemy import Connection, Row, insert, select
 
 from lembas_core.clock import Clock, SystemClock
 from lembas_core.store import tables
 
-__all__ = ("OWNER_ID", "OWNER_NAME", "Holder", "ensure_owner")
+__all__ = (
+    "OWNER_ID",
+    "OWNER_NAME",
+    "Holder",
+    "PersonInfo",
+    "ensure_owner",
+    "person_info",
+    "person_row",
+    "read_owner",
+)
 
 OWNER_ID: Final = "00000000-0000-7000-8000-000000000001"
 """The owner's id in every database: known before the row is there, so that reading never has to write."""
 
 OWNER_NAME: Final = "owner"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PersonInfo:
+    """A person as others may see them.
+
+    Attributes:
+        id: Unique.
+        name: What they sign in with, case-folded.
+        display_name: How they want to be called.
+        role: What they may do.
+        active: Whether they may sign in.
+        is_owner: Whether they are the person that a terminal or a script acts for.
+        has_password: Whether they can sign in with a password.
+        created_at: None while the owner has written nothing yet.
+    """
+
+    id: str
+    name: str
+    display_name: str
+    role: Literal["admin", "user"]
+    active: bool = True
+    is_owner: bool = False
+    has_password: bool = False
+    created_at: datetime | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,3 +75,31 @@ def ensure_owner(connection: Connection, now: datetime) -> None:
                 id=OWNER_ID, name=OWNER_NAME, display_name="", role="admin", is_owner=True, created_at=now
             )
         )
+
+
+def read_owner(connection: Connection) -> PersonInfo:
+    """The owner, with a row or still without."""
+    row = person_row(connection, OWNER_ID)
+    if row is not None:
+        return person_info(row)
+    return PersonInfo(id=OWNER_ID, name=OWNER_NAME, display_name="", role="admin", is_owner=True)
+
+
+def person_info(row: Row[Any]) -> PersonInfo:
+    """A person's row as others may see it."""
+    return PersonInfo(
+        id=row.id,
+        name=row.name,
+        display_name=row.display_name,
+        role=row.role,
+        active=row.active,
+        is_owner=row.is_owner,
+        has_password=row.password_hash is not None,
+        created_at=row.created_at,
+    )
+
+
+def person_row(connection: Connection, person_id: str) -> Row[Any] | None:
+    """The row of a person."""
+    people = tables.people
+    return connection.execute(select(people).where(people.c.id == person_id)).one_or_none()

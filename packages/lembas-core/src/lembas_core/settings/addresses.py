@@ -8,11 +8,9 @@ from urllib.parse import urlsplit
 
 from lembas_core.endpoints.address import Address
 from lembas_core.errors import Invalid
+from lembas_core.settings.local import LOCAL
 
 __all__ = ("checked_headers", "checked_key", "checked_name", "checked_url", "mask", "name_from")
-
-LOCAL = "local"
-"""The name of the embedded model's connection, which no other may have."""
 
 _NAME = re.compile(r"[^\s/\x00-\x1f\x7f]{1,64}")
 _HEADER_NAME = re.compile(r"[A-Za-z0-9!#$%&'*+.^_`|~-]{1,128}")

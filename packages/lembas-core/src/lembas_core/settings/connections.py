@@ -24,6 +24,7 @@ from lembas_core.settings.addresses import (
     name_from,
 )
 from lembas_core.settings.catalogue import Kept, Kind, read_connections
+from lembas_core.settings.local import LOCAL
 from lembas_core.settings.near import near
 from lembas_core.settings.values import ConnectionInfo, ConnectionTest
 from lembas_core.store import Store, tables
@@ -244,7 +245,7 @@ def _remove(connection: Connection, connection_id: str) -> None:
 
 def _free_name(stem: str, taken: set[str]) -> str:
     name, number = stem, 2
-    while name in taken or name == "local":
+    while name in taken or name == LOCAL:
         name, number = f"{stem}-{number}", number + 1
     return name
 

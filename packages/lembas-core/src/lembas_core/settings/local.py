@@ -5,12 +5,16 @@ from __future__ import annotations
 from collections.abc import AsyncGenerator, AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
-from typing import Final
+from typing import TYPE_CHECKING, Final
+
+import anyio
 
 from lembas_core.endpoints import Endpoint
 from lembas_core.endpoints.resolved import Resolved
 from lembas_core.endpoints.values import ModelInfo, Part, Request
-from lembas_core.local import LocalServer
+
+if TYPE_CHECKING:
+    from lembas_core.local import LocalServer
 
 __all__ = ("LOCAL", "LocalModel", "LocalModels")
 
@@ -29,6 +33,7 @@ class LocalModel:
         self._server = server
         self._endpoint: Endpoint | None = None
         self._url = ""
+        self._reaching = anyio.Lock()
         self.info: ModelInfo | None = None
 
     @property
@@ -55,15 +60,20 @@ class LocalModel:
         await self._server.aclose()
 
     async def _reached(self) -> Endpoint:
-        url = await self._server.url()
-        if self._endpoint is not None and url == self._url:
+        async with self._reaching:
+            url = await self._server.url()
+            if self._endpoint is None or url != self._url:
+                await self._move(url)
+            assert self._endpoint is not None
             return self._endpoint
+
+    async def _move(self, url: str) -> None:
+        """A server that was started anew has another port, and tells what its model can do."""
         if self._endpoint is not None:
             await self._endpoint.aclose()
         endpoint = Endpoint(url, key=self._server.key, kind="openai")
         self._endpoint, self._url = await endpoint.__aenter__(), url
         self.info = await endpoint.describe(self.name)
-        return endpoint
 
 
 class LocalModels:
@@ -75,16 +85,16 @@ class LocalModels:
 
     def available(self, gguf: Path | None = None) -> bool:
         """Whether the engine is installed and the file is here."""
-        return LocalServer(gguf, folder=self._folder).available()
+        return self._server(gguf).available()
 
     def name(self, gguf: Path | None = None) -> str:
         """What the file's model is called."""
-        return LocalServer(gguf, folder=self._folder).name
+        return self._server(gguf).name
 
     def resolve(self, gguf: Path | None, ref: str) -> Resolved:
         """The model of a file; nothing is started yet."""
         if gguf not in self._models:
-            self._models[gguf] = LocalModel(LocalServer(gguf, folder=self._folder))
+            self._models[gguf] = LocalModel(self._server(gguf))
         model = self._models[gguf]
         info = model.info or (_SMALL if gguf is None else ModelInfo(name=model.name))
         return Resolved(
@@ -102,3 +112,8 @@ class LocalModels:
         models, self._models = self._models, {}
         for model in models.values():
             await model.aclose()
+
+    def _server(self, gguf: Path | None) -> LocalServer:
+        from lembas_core.local import LocalServer
+
+        return LocalServer(gguf, folder=self._folder)

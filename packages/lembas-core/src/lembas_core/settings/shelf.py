@@ -6,8 +6,8 @@ Pure: what is read from the database goes in, a place comes out.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
-from typing import Any
+from dataclasses import dataclass, field, replace
+from typing import Any, Final
 
 from sqlalchemy import Connection, Row, select
 
@@ -17,6 +17,8 @@ from lembas_core.settings.catalogue import Entry, Kept, read_connections
 from lembas_core.store import tables
 
 __all__ = ("ModelSetup", "Place", "Shelf", "read_shelf")
+
+_FACTS: Final = ("context_window", "reasoning", "tools", "vision")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -63,6 +65,17 @@ class Place:
         """The name that finds exactly this one."""
         return f"{self.kept.name}/{self.entry.info.name}"
 
+    @property
+    def offered(self) -> bool:
+        """Whether it and its connection are switched on."""
+        return self.kept.enabled and self.setup.enabled
+
+    @property
+    def facts(self) -> ModelInfo:
+        """What is known of it: the administrator's word, else the endpoint's."""
+        said = {name: value for name in _FACTS if (value := getattr(self.setup, name)) is not None}
+        return replace(self.entry.info, **said)
+
 
 @dataclass(frozen=True, slots=True)
 class Shelf:
@@ -89,7 +102,7 @@ class Shelf:
                 if place is not None or kept.catalogue is None:
                     return place or Place(kept, Entry(ModelInfo(name=rest)), self._setup(kept, rest))
         named = [place for kept in self.connections if (place := self._place(kept, ref)) is not None]
-        offered = [place for place in named if place.kept.enabled and place.setup.enabled]
+        offered = [place for place in named if place.offered]
         return next(iter(offered or named), None)
 
     def may_have(self, ref: str | None) -> list[Kept]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable
 from contextlib import AbstractContextManager
+from functools import cached_property
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, ParamSpec, TypeVar
@@ -11,10 +12,8 @@ from typing import TYPE_CHECKING, ParamSpec, TypeVar
 from lembas_core.engine.events import Event
 from lembas_core.instance.lembas import Lembas as AsyncLembas
 from lembas_core.sync.chat import Chat
-from lembas_core.sync.chats import Chats
 from lembas_core.sync.loop import Loop
 from lembas_core.sync.questions import OnQuestion, in_thread
-from lembas_core.sync.settings import Connections, Models, People, Settings
 from lembas_core.sync.streaming import Following
 
 if TYPE_CHECKING:
@@ -24,7 +23,9 @@ if TYPE_CHECKING:
     from lembas_core.engine.questions import Answer
     from lembas_core.engine.reply import Reply
     from lembas_core.instance.counting import Counts
-    from lembas_core.people import PersonInfo
+    from lembas_core.people.owner import PersonInfo
+    from lembas_core.sync.chats import Chats
+    from lembas_core.sync.settings import Connections, Models, People, Settings
     from lembas_core.tools.values import Tool
 
 __all__ = ("Lembas",)
@@ -41,11 +42,41 @@ class Lembas:
         self._lembas = lembas
         self.me: PersonInfo = lembas.me
         self.config: Config = lembas.config
-        self.chats = Chats(loop, lembas.chats)
-        self.connections = Connections(loop, lembas.connections)
-        self.models = Models(loop, lembas.models)
-        self.people = People(loop, lembas.people)
-        self.settings = Settings(loop, lembas.settings)
+
+    @cached_property
+    def chats(self) -> Chats:
+        """Their chats."""
+        from lembas_core.sync.chats import Chats
+
+        return Chats(self._loop, self._lembas.chats)
+
+    @cached_property
+    def connections(self) -> Connections:
+        """The endpoints it knows."""
+        from lembas_core.sync.settings import Connections
+
+        return Connections(self._loop, self._lembas.connections)
+
+    @cached_property
+    def models(self) -> Models:
+        """The models that are offered."""
+        from lembas_core.sync.settings import Models
+
+        return Models(self._loop, self._lembas.models)
+
+    @cached_property
+    def people(self) -> People:
+        """Everybody."""
+        from lembas_core.sync.settings import People
+
+        return People(self._loop, self._lembas.people)
+
+    @cached_property
+    def settings(self) -> Settings:
+        """What it is told."""
+        from lembas_core.sync.settings import Settings
+
+        return Settings(self._loop, self._lembas.settings)
 
     @classmethod
     def open(

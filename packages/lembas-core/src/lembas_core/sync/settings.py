@@ -6,19 +6,21 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from lembas_core.keep import KEEP, Keep
-from lembas_core.people import People as AsyncPeople
-from lembas_core.people import PersonInfo
-from lembas_core.settings import Connections as AsyncConnections
-from lembas_core.settings import InstanceSettings, SettingInfo
-from lembas_core.settings import Models as AsyncModels
-from lembas_core.settings import Settings as AsyncSettings
+from lembas_core.people.accounts import People as AsyncPeople
+from lembas_core.people.owner import PersonInfo
+from lembas_core.settings.connections import Connections as AsyncConnections
+from lembas_core.settings.models import Models as AsyncModels
+from lembas_core.settings.registry import InstanceSettings
+from lembas_core.settings.service import SettingInfo
+from lembas_core.settings.service import Settings as AsyncSettings
+from lembas_core.settings.shelf import ModelSetup
+from lembas_core.settings.values import ConnectionInfo, ConnectionTest, ModelEntry
 from lembas_core.sync.loop import Loop
 
 if TYPE_CHECKING:
     from lembas_core.endpoints import Timeouts
     from lembas_core.endpoints.resolved import Resolved
     from lembas_core.endpoints.values import ModelClient, ModelInfo
-    from lembas_core.settings import ConnectionInfo, ConnectionTest, ModelEntry, ModelSetup
     from lembas_core.settings.catalogue import Kind
 
 __all__ = ("Connections", "Models", "People", "Settings")
