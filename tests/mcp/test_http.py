@@ -24,11 +24,11 @@ TOKEN = "a token that nobody guesses"
 
 
 @asynccontextmanager
-async def served(instance: Lembas, **options: Any) -> AsyncGenerator[str]:
+async def served(instance: Lembas, host: str = "127.0.0.1", **options: Any) -> AsyncGenerator[str]:
     """The address of a server that runs in this process."""
 
     async def serve(*, task_status: TaskStatus[str]) -> None:
-        await serve_http(instance, port=0, listening=task_status.started, **options)
+        await serve_http(instance, host, 0, listening=task_status.started, **options)
 
     async with anyio.create_task_group() as tasks:
         yield await tasks.start(serve)
@@ -99,7 +99,8 @@ async def test_an_address_others_can_reach_needs_a_token(instance: Lembas, host:
 
 @pytest.mark.parametrize("host", ["127.0.0.1", "127.8.9.1", "localhost", "::1", "[::1]"])
 async def test_loopback_needs_none(instance: Lembas, host: str) -> None:
-    assert http_app(create_server(instance), host=host)
+    async with served(instance, host) as url:
+        assert await status(url) == 200
 
 
 async def test_a_taken_port_is_told_in_one_sentence(instance: Lembas) -> None:

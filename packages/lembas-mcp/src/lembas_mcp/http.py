@@ -31,6 +31,8 @@ __all__ = ("Gate", "http_app", "serve_http")
 
 PORT = 8421
 
+PATH = "/mcp"
+
 LOOPBACK = ("127.0.0.1", "localhost", "[::1]")
 
 GRACE = 3
@@ -61,7 +63,7 @@ async def serve_http(
     """
     app = http_app(create_server(lembas, legacy=legacy), host=host, token=token)
     bound = _listen(host, port)
-    url = f"http://{_bracketed(host)}:{bound.getsockname()[1]}/mcp"
+    url = f"http://{_bracketed(host)}:{bound.getsockname()[1]}{PATH}"
     if listening is not None:
         listening(url)
     config = uvicorn.Config(app, log_level="warning", timeout_graceful_shutdown=GRACE, server_header=False)
@@ -77,7 +79,9 @@ def http_app(server: Server, *, host: str = "127.0.0.1", token: str | None = Non
     if not token and not _is_loopback(host):
         raise Invalid(f"Listening on {host} lets others in: give a token, or listen on 127.0.0.1.")
     # Never json_response: it drops progress and leaves a call running when its caller has hung up.
-    app = server.streamable_http_app(stateless_http=True, transport_security=_security(token))
+    app = server.streamable_http_app(
+        streamable_http_path=PATH, stateless_http=True, transport_security=_security(host, token)
+    )
     app.user_middleware.append(Middleware(Gate, token=token))
     return app
 
@@ -115,7 +119,8 @@ class Gate:
         if scope["type"] != "http":
             return await self._app(scope, receive, send)
         # Some clients follow no redirect, so the address with a slash is served where it is asked for.
-        scope["path"] = scope["path"].rstrip("/")
+        if scope["path"] == f"{PATH}/":
+            scope["path"] = PATH
         await (self._refusal(scope) or self._app)(scope, receive, send)
 
     def _refusal(self, scope: Scope) -> Response | None:
@@ -124,7 +129,7 @@ class Gate:
             return _refused(401, "A bearer token is needed here.", {"WWW-Authenticate": "Bearer"})
         if self._token and not _is_own_page(headers):
             return _refused(403, "Pages of other sites may not call this server.")
-        if scope["path"] == "/mcp" and scope["method"] != "POST":
+        if scope["path"] == PATH and scope["method"] != "POST":
             # A stateless server has nothing to say on a stream of its own, nor a session to end.
             return _refused(405, "Only POST is served here.", {"Allow": "POST"})
         return None
@@ -144,13 +149,13 @@ def _is_own_page(headers: Headers) -> bool:
     return origin is None or urlsplit(origin).netloc == headers.get("host")
 
 
-def _security(token: str | None) -> TransportSecuritySettings:
+def _security(host: str, token: str | None) -> TransportSecuritySettings:
     if token:
         # Whoever bears the token is no rebound page, and nobody can list the names a machine is called by.
         return TransportSecuritySettings(enable_dns_rebinding_protection=False)
+    names = [f"{name}{port}" for name in (*LOOPBACK, _bracketed(host)) for port in ("", ":*")]
     return TransportSecuritySettings(
-        allowed_hosts=[*LOOPBACK, *(f"{host}:*" for host in LOOPBACK)],
-        allowed_origins=[f"http://{host}{port}" for host in LOOPBACK for port in ("", ":*")],
+        allowed_hosts=names, allowed_origins=[f"http://{name}" for name in names]
     )
 
 
