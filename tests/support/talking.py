@@ -68,7 +68,8 @@ class House:
         """Make a model known; the first one is the default."""
         named = ref or client.name
         self.models[named] = Resolved(client=client, ref=named, name=client.name, **known)
-        self.models.setdefault("", self.models[named])
+        if "" not in self.models or self.models[""].ref == named:
+            self.models[""] = self.models[named]
 
     def chats_of(self, person: Somebody) -> Chats:
         return Chats(

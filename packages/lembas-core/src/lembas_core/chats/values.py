@@ -21,7 +21,7 @@ __all__ = ("ChatInfo", "ChatSetup", "MessageInfo", "MessageStatus", "Page", "Run
 
 MessageStatus = Literal["done", "running", "stopped", "error", "interrupted"]
 TitleSource = Literal["turn", "model", "person"]
-T = TypeVar("T")
+T_co = TypeVar("T_co", covariant=True)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -133,8 +133,8 @@ class MessageInfo:
 
 
 @dataclass(frozen=True, slots=True)
-class Page(Generic[T]):
+class Page(Generic[T_co]):
     """Some of a long list; `cursor` asks for what comes after, None when nothing does."""
 
-    items: tuple[T, ...]
+    items: tuple[T_co, ...]
     cursor: str | None = None
