@@ -11,7 +11,7 @@ from typing import Any
 import anyio
 from hypothesis import given
 from hypothesis import strategies as st
-from lembas_core.engine.blocks import TextBlock, blocks_from_json, blocks_to_json
+from lembas_core.engine.blocks import TextBlock, ToolBlock, blocks_from_json, blocks_to_json
 from lembas_core.engine.emitter import Emitter
 from lembas_core.engine.events import (
     Event,
@@ -74,6 +74,12 @@ replies = st.lists(_deeds(), max_size=30).map(told)
 def _cut(events: list[Event], places: set[int]) -> list[list[Event]]:
     edges = [0, *sorted(place for place in places if place < len(events)), len(events)]
     return [events[a:b] for a, b in pairwise(edges)]
+
+
+@given(replies)
+def test_joining_what_is_left_when_thinking_is_not_wanted_changes_nothing(events: list[Event]) -> None:
+    wanted = [event for event in events if not isinstance(event, Reasoning)]
+    assert fold(joined(wanted)) == fold(wanted)
 
 
 @given(replies, st.sets(st.integers(0, 60)))
@@ -194,6 +200,13 @@ def test_a_snapshot_of_a_stored_reply_without_numbers_is_taken() -> None:
     state = ReplyState()
     state.apply(Snapshot(0, stored))
     assert state.view() == stored
+
+
+def test_two_calls_under_one_id_are_finished_one_after_the_other() -> None:
+    started: Deed = ("tool_started", ("a", "look", "{}", "read"))
+    first, second = (("tool_finished", ("a", ToolResult(text), 0.1)) for text in ("one", "two"))
+    view = fold(told([started, started, first, second]))
+    assert [block.result for block in view.blocks if isinstance(block, ToolBlock)] == ["one", "two"]
 
 
 def test_the_end_clears_what_was_pending() -> None:

@@ -5,7 +5,7 @@ import json
 import anyio
 import pytest
 from lembas_core.endpoints.values import Message, Request, ToolSpec
-from lembas_core.engine.events import Text
+from lembas_core.engine.events import Status, Text
 from lembas_core.engine.limits import Limits
 from lembas_core.engine.state import ReasoningBlock, ReplyView, TextBlock, ToolBlock, fold
 from lembas_core.errors import BadResponse
@@ -292,6 +292,25 @@ async def test_an_answer_that_turns_out_to_be_thinking_becomes_thinking() -> Non
     assert watched.view.text == "Hello"
     assert watched.view.reasoning == "First, call.\n\nwhy"
     assert script.requests[1].messages[1].text == ""
+
+
+async def test_text_after_rethinking_is_parted_from_what_was_before_the_call() -> None:
+    async with Script(
+        [text("One."), call("add", a=1, b=2)],
+        [text("why"), recast(), text("Two."), call("add", a=1, b=2)],
+        [text("3")],
+    ) as script:
+        watched = await watch(script, add)
+    assert watched.view.text == "One.\n\nTwo.\n\n3"
+    assert script.requests[2].messages[3].text == "Two."
+
+
+async def test_calls_being_written_are_a_status_that_is_cleared() -> None:
+    async with Script([call("add", a=1, b=2), call("add", a=1, b=2)], [text("3")]) as script:
+        watched = await watch(script, add)
+    lines = [event.text for event in watched.events if isinstance(event, Status)]
+    assert lines == ["Calling add", "Calling add, add", ""]
+    assert watched.kinds.index("tool_started") > watched.kinds.index("status") + 1
 
 
 async def test_only_what_came_since_the_last_thinking_is_recast() -> None:

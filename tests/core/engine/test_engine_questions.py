@@ -109,6 +109,16 @@ async def test_answers_come_back_with_each_question_quoted() -> None:
     assert watched.results[0][1] is False
 
 
+async def test_a_long_answer_is_cut_like_any_result() -> None:
+    async def ask(question: Question) -> Answer:
+        return Answer.say({question.prompts[0].id: "x" * 1_000})
+
+    async with Script([call("ask_user", questions=["Why?"])], [text("ok")]) as script:
+        await watch(script, ask_user, ask=ask, limits=Limits(result_characters=100))
+    assert len(told(script)[0]) <= 100
+    assert "characters are left out" in told(script)[0]
+
+
 async def test_nobody_can_be_asked() -> None:
     async with Script(
         [call("note", title="a"), call("ask_user", questions=["Why?"])], [text("ok")]

@@ -29,6 +29,13 @@ async def test_a_dropped_connection_is_tried_again_with_growing_waits_that_are_s
     ]
 
 
+async def test_the_line_about_waiting_is_cleared_when_the_answer_begins() -> None:
+    clock = FakeClock(instant=True)
+    async with Script([fault(Unreachable("Connection lost."))], [text("Here.")]) as script:
+        watched = await watch(script, clock=clock)
+    assert watched.kinds == ["round_started", "status", "status", "usage", "text", "usage"]
+
+
 async def test_the_wait_an_endpoint_asks_for_is_honoured() -> None:
     clock = FakeClock(instant=True)
     async with Script([fault(RateLimited("Slow down.", retry_after=12))], [text("Now.")]) as script:

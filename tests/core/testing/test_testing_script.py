@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import anyio
 import pytest
-from lembas_core.endpoints.values import EndPart, Message, Part, Request, TextPart, ToolCall, Usage
+from lembas_core.endpoints.values import CallsPart, EndPart, Message, Part, Request, TextPart, ToolCall, Usage
 from lembas_core.engine.ask import ask
 from lembas_core.engine.limits import Verdict
 from lembas_core.errors import Unreachable
@@ -33,7 +33,9 @@ async def test_text_is_cut_where_it_is_told() -> None:
 
 async def test_calls_come_at_the_end_with_ids_of_their_own() -> None:
     script = Script([call("look", at=1), raw_call("look", "{", id="mine", problem="Cut.")])
-    assert (await parts(script))[-1] == EndPart(
+    told = await parts(script)
+    assert told[:2] == [CallsPart(("look",)), CallsPart(("look", "look"))]
+    assert told[2] == EndPart(
         "tool_calls",
         (ToolCall("call_1_1", "look", '{"at": 1}'), ToolCall("mine", "look", "{", "Cut.")),
     )

@@ -278,23 +278,31 @@ Event = (
 def joined(events: Iterable[Event]) -> list[Event]:
     """The same events with neighbouring text and thinking of one stretch made one, for a slow follower."""
     out: list[Event] = []
-    run: list[Text] | list[Reasoning] = []
+    added: list[str] = []
     for event in events:
-        if run and not _same_stretch(run[-1], event):
-            out.append(_as_one(run))
-            run = []
+        last = out[-1] if out else None
+        if isinstance(event, Text | Reasoning) and _same_stretch(last, event):
+            added.append(event.added)
+            out[-1] = event
+            continue
+        _close(out, added)
+        out.append(event)
         if isinstance(event, Text | Reasoning):
-            run.append(event)  # type: ignore[arg-type]
-        else:
-            out.append(event)
-    return [*out, _as_one(run)] if run else out
+            added = [event.added]
+    _close(out, added)
+    return out
 
 
-def _same_stretch(last: Text | Reasoning, event: Event) -> bool:
-    if isinstance(last, Text):
-        return isinstance(event, Text) and event.start == last.start and event.growing is last.growing
-    return isinstance(event, Reasoning) and event.growing is last.growing
+def _same_stretch(last: Event | None, event: Text | Reasoning) -> bool:
+    if isinstance(event, Text):
+        return isinstance(last, Text) and event.start == last.start
+    return isinstance(last, Reasoning)
 
 
-def _as_one(run: list[Text] | list[Reasoning]) -> Event:
-    return run[0] if len(run) == 1 else replace(run[-1], added="".join(event.added for event in run))
+def _close(out: list[Event], added: list[str]) -> None:
+    """Let the last event stand for all that were joined into it."""
+    if len(added) > 1:
+        last = out[-1]
+        assert isinstance(last, Text | Reasoning)
+        out[-1] = replace(last, added="".join(added))
+    added.clear()

@@ -8,6 +8,7 @@ from types import TracebackType
 from typing import Self
 
 from lembas_core.endpoints.values import (
+    CallsPart,
     EndPart,
     Finish,
     Part,
@@ -91,10 +92,14 @@ class Script:
 
 
 async def _parts(step: Step, ending: EndPart) -> AsyncGenerator[Part]:
+    names: tuple[str, ...] = ()
     for item in step:
         if isinstance(item, Parts):
             for part in item.parts:
                 yield part
+        elif isinstance(item, Call):
+            names = (*names, item.name)
+            yield CallsPart(names)
         elif isinstance(item, Pause):
             await item.wait()
         elif isinstance(item, Fault):
