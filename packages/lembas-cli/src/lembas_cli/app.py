@@ -72,6 +72,6 @@ def _failure(error: Exception, arguments: list[str]) -> int:
     if isinstance(error, LembasError):
         Out().error(str(error))
     else:
-        hint = "" if verbose else " Run `lembas -v …` to see where."
-        Out().error(f"Something unexpected went wrong: {type(error).__name__}: {error}.{hint}")
+        hint = "" if verbose else " (`lembas -v …` shows where.)"
+        Out().error(f"Something unexpected went wrong: {type(error).__name__}: {error}{hint}")
     return exit_code(error)

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-import unicodedata
-
-__all__ = ("one_line", "printable", "short", "visible")
+__all__ = ("flat", "one_line", "printable", "short", "visible")
 
 # C0 and C1 controls but for tab and newline: an escape among them could move the cursor, set the window's
 # title or fill the clipboard.
 _CONTROLS = {code: None for code in (*range(0x20), *range(0x7F, 0xA0)) if code not in (0x09, 0x0A)}
+
+# What reverses the direction of everything behind it, the rest of our own line included.
+_DIRECTIONS = dict.fromkeys((*range(0x202A, 0x202F), *range(0x2066, 0x206A)))
 
 
 def printable(text: str) -> str:
@@ -22,13 +23,18 @@ def visible(text: str) -> str:
     For what a person must judge by its looks, such as a call that asks for permission: controls, format
     characters (which can reverse the direction of writing) and separators other than the space.
     """
-    return "".join(_escaped(char) for char in text)
+    return "".join(char if char.isprintable() else _escaped(char) for char in text)
+
+
+def flat(text: str) -> str:
+    """`text` as part of one line of ours: runs of blanks are one, nothing reaches beyond it."""
+    return printable(" ".join(text.split())).translate(_DIRECTIONS)
 
 
 def one_line(text: str, width: int = 100) -> str:
     """`text` on one line of at most `width` characters, cut with `…`."""
-    flat = visible(" ".join(text.split()))
-    return flat if len(flat) <= width else flat[: width - 1] + "…"
+    line = flat(text)
+    return line if len(line) <= width else line[: width - 1] + "…"
 
 
 def short(chat_id: str) -> str:
@@ -37,7 +43,5 @@ def short(chat_id: str) -> str:
 
 
 def _escaped(char: str) -> str:
-    if char == " " or unicodedata.category(char) not in ("Cc", "Cf", "Cs", "Co", "Zl", "Zp", "Zs"):
-        return char
     code = ord(char)
     return f"\\u{code:04x}" if code <= 0xFFFF else f"\\U{code:08x}"

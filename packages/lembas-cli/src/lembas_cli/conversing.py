@@ -152,10 +152,15 @@ def _model(lembas: Lembas, setup: Setup) -> str | ModelClient | None:
     if not setup.url:
         return setup.model
     from lembas_core.endpoints import Endpoint
+    from lembas_core.errors import Invalid
 
     from lembas_cli.keys import from_environment
 
-    endpoint = Endpoint(setup.url, key=from_environment(setup.key_env) if setup.key_env else None)
+    key = from_environment(setup.key_env) if setup.key_env else None
+    try:
+        endpoint = Endpoint(setup.url, key=key)
+    except ValueError as error:
+        raise Invalid(str(error)) from None
     return endpoint.model(setup.model or _only_model(lembas, endpoint))
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import signal
 import threading
 from collections.abc import Callable, Generator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from types import FrameType
 from typing import Final
 
@@ -79,11 +79,15 @@ class Interrupts:
 
     def _out_of_time(self) -> None:
         self.timed_out = True
-        self._stop()
+        self._stop_quietly()
 
     def _stop_elsewhere(self) -> None:
         # A signal interrupts this thread anywhere, also where it holds what stopping waits for.
-        threading.Thread(target=self._stop, daemon=True).start()
+        threading.Thread(target=self._stop_quietly, daemon=True).start()
+
+    def _stop_quietly(self) -> None:
+        with suppress(RuntimeError):  # the instance has closed meanwhile: nothing runs any more
+            self._stop()
 
 
 def _numbers() -> list[signal.Signals]:

@@ -52,7 +52,7 @@ def schema_from(text: str) -> dict[str, Any]:
     Raises:
         Invalid: It is none of these.
     """
-    if text.lstrip().startswith("{"):
+    if text.lstrip().startswith(("{", "[")):
         return _parsed(text, "The schema")
     path = Path(text)
     if path.suffix == ".json" or path.is_file():

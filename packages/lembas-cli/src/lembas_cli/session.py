@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import logging
+import sys
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -40,7 +42,16 @@ class Session:
         """
         from lembas_core.sync import Lembas
 
+        _listen(verbose=self.out.verbose)
         return Lembas.open(config=self.config(), origin="cli")
+
+
+def _listen(*, verbose: bool) -> None:
+    """Send what the library logs to stderr with -v, and nowhere without: faults are told by the commands."""
+    if verbose:
+        logging.basicConfig(stream=sys.stderr, level=logging.INFO, format="%(name)s: %(message)s")
+    else:
+        logging.getLogger().addHandler(logging.NullHandler())
 
 
 pass_session = click.make_pass_decorator(Session)

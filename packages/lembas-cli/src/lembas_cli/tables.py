@@ -9,7 +9,7 @@ import unicodedata
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from lembas_cli.clean import visible
+from lembas_cli.clean import flat
 from lembas_cli.out import is_terminal
 
 if TYPE_CHECKING:
@@ -25,7 +25,7 @@ def print_json(out: Out, value: Any) -> None:
 
 def print_table(out: Out, rows: Sequence[Sequence[str]]) -> None:
     """Print rows as columns; on a terminal the last column is cut to fit, in a pipe nothing is."""
-    clean = [[visible(cell) for cell in row] for row in rows]
+    clean = [[_indented(cell) for cell in row] for row in rows]
     if not clean:
         return
     widths = [max(_width(cell) for cell in column) for column in zip(*clean, strict=True)]
@@ -41,6 +41,10 @@ def ago(seconds: float) -> str:
         if seconds >= size:
             return f"{int(seconds // size)} {unit}"
     return "now"
+
+
+def _indented(cell: str) -> str:
+    return " " * (len(cell) - len(cell.lstrip(" "))) + flat(cell)
 
 
 def _width(text: str) -> int:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import platform
 from importlib.metadata import PackageNotFoundError, version
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import click
 
@@ -28,7 +28,7 @@ def info(session: Session, as_json: bool) -> None:
 
     config = session.config()
     with session.lembas() as lembas:
-        facts = {"paths": _paths(config, lembas), "versions": _versions(), **_contents(lembas)}
+        facts = {"paths": _paths(config), "versions": _versions(), **_contents(lembas)}
     if as_json:
         print_json(session.out, facts)
         return
@@ -37,13 +37,15 @@ def info(session: Session, as_json: bool) -> None:
         print_table(session.out, [(f"  {name}", *_cells(value)) for name, value in values.items()])
 
 
-def _paths(config: Config, lembas: Lembas) -> dict[str, dict[str, str]]:
+def _paths(config: Config) -> dict[str, dict[str, str]]:
     """Each with the reason why it is so."""
+    from lembas_core.store.places import find_place
+
     shown = {
         "data_dir": str(config.data_dir),
         "state_dir": str(config.state_dir),
         "cache_dir": str(config.cache_dir),
-        "database": lembas.store.url,
+        "database": find_place(config.database).shown,
         "file": str(config.file or "none"),
         "secret_key": "set" if config.secret_key else str(config.key_file),
     }
@@ -72,4 +74,7 @@ def _contents(lembas: Lembas) -> dict[str, dict[str, Any]]:
 
 
 def _cells(value: Any) -> tuple[str, ...]:
-    return (value["value"], f"({value['why']})") if isinstance(value, dict) else (str(value),)
+    if not isinstance(value, dict):
+        return (str(value),)
+    path = cast("dict[str, str]", value)
+    return (path["value"], f"({path['why']})")

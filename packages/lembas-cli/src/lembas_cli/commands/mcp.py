@@ -19,7 +19,7 @@ __all__ = ("mcp",)
 @click.option("--http", "over_http", is_flag=True, help="Serve streamable HTTP instead of stdio.")
 @click.option("--host", default="127.0.0.1", show_default=True, help="The address to listen on, with --http.")
 @click.option("--port", default=8421, show_default=True, help="The port to listen on, with --http.")
-@click.option("--legacy", is_flag=True, help="Serve clients of the protocol before 2026 too.")
+@click.option("--legacy", is_flag=True, help="Refuse server/discover, for clients that stumble over it.")
 @pass_session
 def mcp(session: Session, over_http: bool, host: str, port: int, legacy: bool) -> None:
     """Serve chats and models to MCP clients, over stdio or HTTP.
@@ -46,13 +46,12 @@ async def _serve(session: Session, address: tuple[str, int] | None, legacy: bool
 
 
 async def _serve_http(session: Session, lembas: Lembas, address: tuple[str, int], legacy: bool) -> None:
-    from functools import partial
-
-    import anyio
     from lembas_mcp import serve_http
 
     host, port = address
     token = os.environ.get("LEMBAS_MCP_TOKEN") or None
-    async with anyio.create_task_group() as tasks:
-        url = await tasks.start(partial(serve_http, lembas, host, port, token=token, legacy=legacy))
+
+    def listening(url: str) -> None:
         session.out.note(f"Serving MCP at {url}")
+
+    await serve_http(lembas, host, port, token=token, legacy=legacy, listening=listening)
