@@ -24,8 +24,6 @@ from lembas_core.endpoints.wire import load, scrubbed
 from lembas_core.errors import BadResponse, EndpointError
 
 if TYPE_CHECKING:
-    import httpx2
-
     from lembas_core.endpoints.transport import Answer, Transport
 
 __all__ = ("Endpoint", "Model")
@@ -64,14 +62,12 @@ class Endpoint:
         kind: Literal["auto", "openai", "ollama"] = "auto",
         headers: Mapping[str, str] | None = None,
         timeouts: Timeouts = Timeouts(),  # noqa: B008  # frozen
-        _transport: httpx2.AsyncBaseTransport | None = None,
     ) -> None:
         self._address = Address.parse(url)
         self._headers = _headers(key, headers or {}, self._address.user)
         self._kind: Kind | None = None if kind == "auto" else kind
         self._timeouts = timeouts
         self._faults = Faults(self.url, _secrets(self._headers))
-        self._inner = _transport
         self._transport: Transport | None = None
         self._keep = False
         self._asking = anyio.Lock()
@@ -226,9 +222,7 @@ class Endpoint:
                 self._faults,
                 self._headers,
                 connect=self._timeouts.connect,
-                secure=self._address.root.startswith("https:"),
                 keep=self._keep,
-                inner=self._inner,
             )
         return self._transport
 

@@ -7,11 +7,12 @@ and netrc of the environment are not read, and leaving a body early closes its c
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import Any, Final
+from typing import Final
 
 import anyio
 import httpx2
 
+from lembas_core.endpoints.connections import Connections
 from lembas_core.endpoints.faults import Faults
 from lembas_core.endpoints.inflating import Inflater, inflater_for
 from lembas_core.errors import EndpointError
@@ -28,9 +29,7 @@ class Transport:
         faults: Makes the errors.
         headers: What every request carries.
         connect: Seconds to wait for a connection.
-        secure: Whether the endpoint speaks TLS; if not, no trust store is read.
         keep: Keep connections for the next request; the owner then has to call `aclose`.
-        inner: An httpx2 transport in place of the network.
     """
 
     def __init__(
@@ -39,18 +38,11 @@ class Transport:
         headers: Mapping[str, str],
         *,
         connect: float,
-        secure: bool,
         keep: bool,
-        inner: httpx2.AsyncBaseTransport | None = None,
     ) -> None:
         self._faults = faults
         self._client = httpx2.AsyncClient(
-            headers=headers,
-            verify=secure,
-            trust_env=False,
-            timeout=httpx2.Timeout(None, connect=connect),
-            limits=httpx2.Limits(max_connections=None, max_keepalive_connections=None if keep else 0),
-            transport=inner,
+            headers=headers, trust_env=False, timeout=None, transport=Connections(connect=connect, keep=keep)
         )
 
     async def aclose(self) -> None:
@@ -60,34 +52,17 @@ class Transport:
     async def open(self, method: str, url: str, body: bytes | None, seconds: float) -> Answer:
         """Send a request and read the head of its answer, for which `seconds` are given.
 
-        A kept connection that the server had closed meanwhile is replaced once.
-
         Raises:
             EndpointError: No answer came.
         """
         try:
             with anyio.fail_after(seconds):
-                return await self._send(method, url, body)
+                request = self._client.build_request(method, url, content=body)
+                return Answer(await self._client.send(request, stream=True), self._faults)
         except TimeoutError:
             raise self._faults.silent(seconds) from None
         except httpx2.HTTPError as error:
             raise self._fault(error) from error
-
-    async def _send(self, method: str, url: str, body: bytes | None) -> Answer:
-        connected = False
-
-        async def note(event: str, _: Mapping[str, Any]) -> None:
-            nonlocal connected
-            connected = connected or event.startswith("connection.connect")
-
-        for _ in range(2):
-            request = self._client.build_request(method, url, content=body, extensions={"trace": note})
-            try:
-                return Answer(await self._client.send(request, stream=True), self._faults)
-            except (httpx2.RemoteProtocolError, httpx2.ReadError, httpx2.WriteError):
-                if connected:
-                    raise
-        raise AssertionError("a connection is kept at most once")
 
     def _fault(self, error: httpx2.HTTPError) -> EndpointError:
         if isinstance(error, httpx2.ConnectTimeout):
@@ -139,8 +114,11 @@ class Answer:
                 self._fresh, self._inflater = False, inflater_for(self.headers.get("content-encoding", ""))
             if self._inflater is not None and (step := next(self._steps, None)) is not None:
                 return step
-            with anyio.fail_after(seconds):
+            data: bytes | None = None
+            with anyio.CancelScope(deadline=anyio.current_time() + seconds) as scope:
                 data = await anext(self._pieces, None)
+            if scope.cancelled_caught:
+                raise TimeoutError
             if self._inflater is None or data is None:
                 return data
             self._steps = self._inflater.feed(data)

@@ -1,0 +1,228 @@
+"""An HTTP/1.1 transport for httpx2 that is made for streams.
+
+httpx2's own transport gives a body piece by piece as the server framed it, each through six generators: in
+a burst that costs several times what decoding a reply does. This one speaks through h11 as well, but gives
+what one read of the socket brought as one piece. It knows neither proxies nor HTTP/2; model servers need
+neither.
+"""
+
+from __future__ import annotations
+
+import selectors
+import ssl
+from collections.abc import AsyncGenerator, Awaitable, Callable
+from typing import Final, cast
+
+import anyio
+import anyio.abc
+import h11
+import httpx2
+from anyio.abc import SocketAttribute
+
+__all__ = ("Connections",)
+
+_READ: Final = 64 << 10
+_MAX_HEAD: Final = 100 << 10
+_MOST_IDLE: Final = 20
+_IDLE_SECONDS: Final = 30.0
+
+
+class Connections(httpx2.AsyncBaseTransport):
+    """Connections to one server; one that ended its answer well may be used again.
+
+    Args:
+        connect: Seconds to wait for a connection.
+        keep: Whether to keep connections for the next request; `aclose` then closes them.
+    """
+
+    def __init__(self, *, connect: float, keep: bool) -> None:
+        self._connect = connect
+        self._keep = keep
+        self._idle: list[_Connection] = []
+        self._tls: ssl.SSLContext | None = None
+
+    async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:
+        """Send `request` and read the head of its answer.
+
+        When nothing at all comes back on a connection that was kept, the server had closed it meanwhile, and
+        the request goes out once more on a new one.
+        """
+        body = await request.aread()
+        connection = await self._kept()
+        if connection is not None:
+            try:
+                return await connection.ask(request, body)
+            except _Unanswered:
+                pass
+        connection = _Connection(await self._open(request.url), self._give_back)
+        return await connection.ask(request, body)
+
+    async def aclose(self) -> None:
+        """Close the connections that are kept."""
+        idle, self._idle = self._idle, []
+        for connection in idle:
+            await connection.aclose()
+
+    async def _kept(self) -> _Connection | None:
+        while self._idle:
+            connection = self._idle.pop()
+            if connection.is_usable():
+                return connection
+            await connection.aclose()
+        return None
+
+    async def _give_back(self, connection: _Connection) -> None:
+        if self._keep and len(self._idle) < _MOST_IDLE and connection.is_reusable():
+            self._idle.append(connection)
+        else:
+            await connection.aclose()
+
+    async def _open(self, url: httpx2.URL) -> anyio.abc.ByteStream:
+        if url.scheme == "https" and self._tls is None:
+            self._tls = httpx2.create_ssl_context(trust_env=False)
+        host, port = url.raw_host.decode("ascii"), url.port or (443 if url.scheme == "https" else 80)
+        try:
+            with anyio.fail_after(self._connect):
+                if url.scheme != "https":
+                    return await anyio.connect_tcp(host, port)
+                return await anyio.connect_tcp(
+                    host, port, tls=True, ssl_context=self._tls, tls_standard_compatible=False
+                )
+        except TimeoutError:
+            raise httpx2.ConnectTimeout("no connection in time") from None
+        except (OSError, UnicodeError, anyio.BrokenResourceError, anyio.EndOfStream) as error:
+            raise httpx2.ConnectError(_reason(error)) from error
+
+
+def _reason(error: BaseException) -> str:
+    """What is behind "All connection attempts failed"."""
+    told: BaseException = error.__cause__ or error
+    while isinstance(told, BaseExceptionGroup):
+        told = cast("BaseExceptionGroup[BaseException]", told).exceptions[0]
+    return (told.strerror if isinstance(told, OSError) else None) or str(told)
+
+
+class _Unanswered(httpx2.RemoteProtocolError):
+    """The server closed the connection before the first byte of an answer."""
+
+
+class _Connection:
+    """One connection: requests on it follow one another."""
+
+    def __init__(
+        self, stream: anyio.abc.ByteStream, give_back: Callable[[_Connection], Awaitable[None]]
+    ) -> None:
+        self._stream = stream
+        self._give_back = give_back
+        self._http = h11.Connection(h11.CLIENT, max_incomplete_event_size=_MAX_HEAD)
+        self._since = 0.0
+        self._heard = False
+
+    def is_usable(self) -> bool:
+        """Whether the server has not closed it, as far as can be seen from here."""
+        if anyio.current_time() - self._since > _IDLE_SECONDS:
+            return False
+        with selectors.DefaultSelector() as selector:
+            selector.register(self._stream.extra(SocketAttribute.raw_socket), selectors.EVENT_READ)
+            return not selector.select(0)
+
+    def is_reusable(self) -> bool:
+        """Whether the exchange on it came to a good end; then it is ready for the next one."""
+        if self._http.our_state is not h11.DONE or self._http.their_state is not h11.DONE:
+            return False
+        self._http.start_next_cycle()
+        self._since = anyio.current_time()
+        return True
+
+    async def ask(self, request: httpx2.Request, body: bytes) -> httpx2.Response:
+        """Send a request; the answer's body is read later."""
+        try:
+            await self._send(request, body)
+            head = await self._head()
+        except BaseException:
+            await self.aclose()
+            raise
+        return httpx2.Response(head.status_code, headers=head.headers.raw_items(), stream=_Body(self))
+
+    async def aclose(self) -> None:
+        """Close at once, whatever is still under way."""
+        await anyio.aclose_forcefully(self._stream)
+
+    async def finish(self) -> None:
+        """The answer is read, or its reader has left."""
+        await self._give_back(self)
+
+    async def pieces(self) -> AsyncGenerator[bytes]:
+        """The body of the answer: what each read brings, joined."""
+        while True:
+            joined: list[bytes] = []
+            event, fault = self._drain(joined)
+            if joined:
+                yield b"".join(joined)
+            if fault is not None:
+                raise fault
+            if event is not h11.NEED_DATA:
+                return
+            await self._receive()
+
+    def _drain(self, joined: list[bytes]) -> tuple[object, httpx2.RemoteProtocolError | None]:
+        """Take the data that was read already; the event that ends it, and the fault if it is one."""
+        try:
+            while isinstance(event := self._next(), h11.Data):
+                joined.append(event.data)
+        except httpx2.RemoteProtocolError as error:
+            return None, error
+        return event, None
+
+    async def _send(self, request: httpx2.Request, body: bytes) -> None:
+        events = (
+            h11.Request(method=request.method, target=request.url.raw_path, headers=request.headers.raw),
+            h11.Data(data=body),
+            h11.EndOfMessage(),
+        )
+        self._heard = False
+        try:
+            await self._stream.send(b"".join(self._http.send(event) or b"" for event in events))
+        except (anyio.BrokenResourceError, anyio.ClosedResourceError):
+            # A server may refuse a request before it has read all of it: its answer is there to be read.
+            return
+
+    async def _head(self) -> h11.Response:
+        while not isinstance(event := self._next(), h11.Response):
+            if event is h11.NEED_DATA:
+                await self._receive()
+        return event
+
+    def _next(self) -> h11.Event | type[h11.NEED_DATA] | type[h11.PAUSED]:
+        try:
+            return self._http.next_event()
+        except h11.RemoteProtocolError as error:
+            raise httpx2.RemoteProtocolError(str(error)) from error
+
+    async def _receive(self) -> None:
+        try:
+            data = await self._stream.receive(_READ)
+        except anyio.EndOfStream:
+            data = b""
+        except (anyio.BrokenResourceError, anyio.ClosedResourceError, ssl.SSLError) as error:
+            raise (httpx2.ReadError if self._heard else _Unanswered)("the connection was closed") from error
+        if not data and self._http.their_state is h11.SEND_RESPONSE:
+            raise (httpx2.ReadError if self._heard else _Unanswered)("the connection was closed")
+        self._heard = self._heard or bool(data)
+        self._http.receive_data(data)
+
+
+class _Body(httpx2.AsyncByteStream):
+    """The body of an answer."""
+
+    def __init__(self, connection: _Connection) -> None:
+        self._connection = connection
+        self._closed = False
+
+    def __aiter__(self) -> AsyncGenerator[bytes]:
+        return self._connection.pieces()
+
+    async def aclose(self) -> None:
+        if not self._closed:
+            self._closed = True
+            await self._connection.finish()
