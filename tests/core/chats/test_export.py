@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from typing import Any
+from typing import Any, cast
 
 import anyio
 from lembas_core.chats import SCHEMA, ChatSetup, RunWith, chat_schema
@@ -107,6 +107,6 @@ def problems(value: Any, schema: dict[str, Any], at: str = "$") -> list[str]:
             if name in value:
                 found += problems(value[name], below, f"{at}.{name}")
     if isinstance(value, list) and "items" in schema:
-        for index, item in enumerate(value):
+        for index, item in enumerate(cast("list[Any]", value)):
             found += problems(item, schema["items"], f"{at}[{index}]")
     return found
