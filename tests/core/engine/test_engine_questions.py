@@ -2,7 +2,6 @@ from __future__ import annotations
 
 import anyio
 import pytest
-from lembas_core.engine.asking import Waiting
 from lembas_core.engine.limits import Limits
 from lembas_core.engine.questions import Answer, Question
 from lembas_core.testing import FakeClock, Script, call, raw_call, text
@@ -155,26 +154,6 @@ async def test_time_runs_out_into_not_answered() -> None:
         assert told(script) == ["Nobody was there to allow this call; it did not run."]
     assert ran == []
     assert watched.view.question is None
-
-
-async def test_an_answer_counts_once_and_only_for_its_question() -> None:
-    waiting, question = Waiting(), Question("")
-    answers: list[bool] = []
-    async with Script([call("note", title="a")], [text("ok")]) as script, anyio.create_task_group() as group:
-
-        async def run() -> None:
-            await watch(script, note, ask=waiting.ask)
-
-        group.start_soon(run)
-        while waiting.pending is None:
-            await anyio.lowlevel.checkpoint()
-        question = waiting.pending
-        answers.append(waiting.answer("another", Answer.allow()))
-        answers.append(waiting.answer(question.id, Answer.deny()))
-        answers.append(waiting.answer(question.id, Answer.allow()))
-    answers.append(waiting.answer(question.id, Answer.allow()))
-    assert answers == [False, True, False, False]
-    assert ran == []
 
 
 async def test_what_is_shown_for_approval_is_what_runs() -> None:

@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import socket
+import struct
 import threading
 from typing import Any
 
@@ -7,6 +9,7 @@ import anyio
 import httpx2
 import orjson
 import pytest
+from anyio.abc import SocketAttribute
 from lembas_core.errors import BadResponse, ContextExceeded, RateLimited, Unreachable
 from lembas_core.testing import (
     call,
@@ -95,6 +98,7 @@ def test_a_fault_in_the_middle_is_told_and_a_drop_is_a_drop() -> None:
             with pytest.raises(httpx2.RemoteProtocolError):
                 post(server.url, stream=True)
         assert "[DONE]" not in post(server.url, stream=True).text
+    assert server.left == 0
 
 
 def test_raw_bytes_are_sent_as_they_are() -> None:
@@ -145,4 +149,21 @@ async def test_a_client_that_leaves_is_noticed_at_once() -> None:
         with anyio.fail_after(5):
             while server.streaming:
                 await anyio.lowlevel.checkpoint()
+    assert server.left == 1
+
+
+async def test_a_client_that_resets_its_connection_does_no_harm() -> None:
+    endless = [text("word " * 200_000, cuts=5)]
+    async with serve_script(endless, [text("still here")]) as server:
+        port = int(server.url.split(":")[2].split("/")[0])
+        stream = await anyio.connect_tcp("127.0.0.1", port)
+        await stream.send(b"POST /v1/chat/completions HTTP/1.1\r\nContent-Length: 15\r\n\r\n")
+        await stream.send(b'{"stream":true}')
+        await stream.receive(10)
+        raw_socket = stream.extra(SocketAttribute.raw_socket)
+        raw_socket.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+        await stream.aclose()
+        async with httpx2.AsyncClient(trust_env=False) as client:
+            answer = await client.post(server.url + CHAT, json={})
+    assert answer.json()["choices"][0]["message"]["content"] == "still here"
     assert server.left == 1

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from itertools import count
 
 from lembas_core.clock import Clock
@@ -25,15 +24,15 @@ from lembas_core.errors import EndpointError
 __all__ = ("Streamer",)
 
 
-@dataclass(slots=True)
 class Streamer:
     """Sends requests to one model, again where a fault before the first part may pass."""
 
-    model: ModelClient
-    tell: Emitter
-    meter: Meter
-    limits: Limits
-    clock: Clock
+    def __init__(self, model: ModelClient, tell: Emitter, meter: Meter, limits: Limits, clock: Clock) -> None:
+        self._model = model
+        self._tell = tell
+        self._meter = meter
+        self._limits = limits
+        self._clock = clock
 
     async def stream(self, request: Request) -> EndPart:
         """Send a request, tell its parts, return the last one.
@@ -45,22 +44,22 @@ class Streamer:
             try:
                 return await self._once(request)
             except EndpointError as error:
-                wait = retry_wait(error, attempt, self.limits)
+                wait = retry_wait(error, attempt, self._limits)
                 if wait is None:
                     raise
-                self.tell.status(retry_status(error, wait, attempt, self.limits))
-            await self.clock.sleep(wait)
+                self._tell.status(retry_status(error, wait, attempt, self._limits))
+            await self._clock.sleep(wait)
         raise AssertionError("count() has no end")
 
     async def _once(self, request: Request) -> EndPart:
         heard = False
-        async with self.model.stream(request) as parts:
+        async with self._model.stream(request) as parts:
             async for part in parts:
                 if not heard:
                     heard = True
                     self._hear()
                 if isinstance(part, TextPart):
-                    self.tell.text(part.text)
+                    self._tell.text(part.text)
                 elif isinstance(part, EndPart):
                     return part
                 else:
@@ -68,17 +67,17 @@ class Streamer:
         return EndPart("incomplete")
 
     def _hear(self) -> None:
-        self.tell.status("")
-        if self.meter.heard():
-            self.tell.usage(self.meter.metrics())
+        self._tell.status("")
+        if self._meter.heard():
+            self._tell.usage(self._meter.metrics())
 
     def _take(self, part: Part) -> None:
         match part:
             case ReasoningPart():
-                self.tell.reasoning(part.text, self.meter.writing_for)
+                self._tell.reasoning(part.text, self._meter.writing_for)
             case RecastPart():
-                self.tell.rethought(self.meter.writing_for)
+                self._tell.rethought(self._meter.writing_for)
             case CallsPart():
-                self.tell.status(f"Calling {', '.join(part.names)}" if part.names else "Calling a tool")
+                self._tell.status(f"Calling {', '.join(part.names)}" if part.names else "Calling a tool")
             case _:
                 pass

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from typing import Final
 
 import anyio
@@ -21,20 +20,20 @@ STOPPED: Final = ToolResult("Stopped.", is_error=True)
 """The result of a call that ran when the reply was stopped."""
 
 
-@dataclass(slots=True)
 class ToolWork:
     """Runs calls, a few at a time, begun in their order."""
 
-    tell: Emitter
-    limits: Limits
-    clock: Clock
+    def __init__(self, tell: Emitter, limits: Limits, clock: Clock) -> None:
+        self._tell = tell
+        self._limits = limits
+        self._clock = clock
 
     async def run(self, jobs: Sequence[Job]) -> list[ToolResult]:
         """The results of `jobs`, in their order; never raises for what a tool does."""
         results: dict[int, ToolResult] = {}
         waiting = iter(enumerate(jobs))
         async with anyio.create_task_group() as group:
-            for _ in range(min(self.limits.calls_at_once, len(jobs))):
+            for _ in range(min(self._limits.calls_at_once, len(jobs))):
                 group.start_soon(self._work, waiting, results)
         return [results[index] for index in range(len(jobs))]
 
@@ -44,18 +43,18 @@ class ToolWork:
 
     async def _one(self, job: Job) -> ToolResult:
         call = job.call
-        self.tell.tool_started(call.id, call.name, call.arguments, job.risk)
-        began, result = self.clock.monotonic(), STOPPED
+        self._tell.tool_started(call.id, call.name, call.arguments, job.risk)
+        began, result = self._clock.monotonic(), STOPPED
         try:
             result = await self._result(job)
         finally:
             # Also when the reply is stopped meanwhile: a call that began has an end.
-            self.tell.tool_finished(call.id, result, self.clock.monotonic() - began)
+            self._tell.tool_finished(call.id, result, self._clock.monotonic() - began)
         return result
 
     async def _result(self, job: Job) -> ToolResult:
-        longest = self.limits.result_characters
+        longest = self._limits.result_characters
         if job.tool is None or job.result is not None:
             known = job.result or STOPPED
             return ToolResult(bounded(known.text, longest), known.is_error)
-        return await run_tool(job.tool, job.arguments, characters=longest, clock=self.clock)
+        return await run_tool(job.tool, job.arguments, characters=longest, clock=self._clock)

@@ -41,14 +41,20 @@ async def receive(stream: ByteStream) -> Incoming | None:
 
 
 class Outgoing:
-    """A response: either whole, or begun and written piece by piece."""
+    """A response: either whole, or begun and written piece by piece.
+
+    Attributes:
+        ended: Whether there is no more to come.
+    """
 
     def __init__(self, stream: ByteStream) -> None:
         self._stream = stream
+        self.ended = False
 
     async def whole(self, status: int, content_type: str, body: bytes, headers: Mapping[str, str]) -> None:
         """Send everything at once."""
         await self._head(status, {"Content-Type": content_type, "Content-Length": str(len(body)), **headers})
+        self.ended = True
         await self._stream.send(body)
 
     async def begin(self, status: int, content_type: str, headers: Mapping[str, str]) -> None:
@@ -62,7 +68,12 @@ class Outgoing:
 
     async def end(self) -> None:
         """End a response that was written in pieces."""
+        self.ended = True
         await self._stream.send(b"0\r\n\r\n")
+
+    def drop(self) -> None:
+        """Let the connection be closed as it is."""
+        self.ended = True
 
     async def _head(self, status: int, headers: Mapping[str, str]) -> None:
         lines = [f"HTTP/1.1 {status} {HTTPStatus(status).phrase}", "Connection: close"]

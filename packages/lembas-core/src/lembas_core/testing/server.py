@@ -12,7 +12,7 @@ from anyio.abc import SocketAttribute, SocketStream
 from anyio.from_thread import start_blocking_portal
 
 from lembas_core.endpoints.values import EndPart, Part
-from lembas_core.errors import Unreachable
+from lembas_core.errors import EndpointError, Unreachable
 from lembas_core.testing.http import Incoming, Outgoing, receive
 from lembas_core.testing.script import ending
 from lembas_core.testing.steps import Fault, Parts, Pause, Raw, Step
@@ -96,10 +96,8 @@ class ScriptServer:
             if request is None:
                 return
             self.received.append(request)
-            try:
+            with suppress(anyio.BrokenResourceError, anyio.ClosedResourceError):
                 await self._answer(request, stream)
-            except (anyio.BrokenResourceError, anyio.ClosedResourceError):
-                self.left += 1
 
     async def _answer(self, request: Incoming, stream: SocketStream) -> None:
         out = Outgoing(stream)
@@ -124,27 +122,20 @@ class ScriptServer:
         self.streaming += 1
         try:
             async with anyio.create_task_group() as group:
-                group.start_soon(self._watch, stream, group.cancel_scope)
-                await self._play(step, end, bool(body.get("stream")), out)
+                group.start_soon(_watch, stream, group.cancel_scope)
+                with suppress(anyio.BrokenResourceError, anyio.ClosedResourceError):
+                    await self._play(step, end, bool(body.get("stream")), out)
                 group.cancel_scope.cancel()
+            self.left += not out.ended
         finally:
             self.streaming -= 1
-
-    async def _watch(self, stream: SocketStream, scope: anyio.CancelScope) -> None:
-        """Whatever the client sends while it is answered can only be that it leaves."""
-        with suppress(anyio.EndOfStream, anyio.BrokenResourceError):
-            await stream.receive()
-        self.left += 1
-        scope.cancel()
 
     async def _play(self, step: Step, end: EndPart, streamed: bool, out: Outgoing) -> None:
         first = step[0] if step else None
         if isinstance(first, Raw):
             await _raw(first, out)
         elif isinstance(first, Fault):
-            if not isinstance(first.error, Unreachable):
-                status, body, headers = failure(first.error)
-                await _json(out, status, body, headers)
+            await _fail(first.error, out)
         elif streamed:
             await self._stream(step, end, out)
         else:
@@ -159,16 +150,32 @@ class ScriptServer:
             for part in await _parts(item):
                 await out.write(piece(self.name, part))
         if isinstance(end.error, Unreachable):
+            out.drop()
             return
         for event in ended(self.name, end):
             await out.write(event)
         await out.end()
 
 
+async def _watch(stream: SocketStream, scope: anyio.CancelScope) -> None:
+    """Whatever the client sends while it is answered can only be that it leaves."""
+    with suppress(anyio.EndOfStream, anyio.BrokenResourceError, anyio.ClosedResourceError):
+        await stream.receive()
+    scope.cancel()
+
+
 async def _parts(item: object) -> tuple[Part, ...]:
     if isinstance(item, Pause):
         await item.wait()
     return item.parts if isinstance(item, Parts) else ()
+
+
+async def _fail(error: EndpointError, out: Outgoing) -> None:
+    if isinstance(error, Unreachable):
+        out.drop()
+        return
+    status, body, headers = failure(error)
+    await _json(out, status, body, headers)
 
 
 async def _raw(raw: Raw, out: Outgoing) -> None:
