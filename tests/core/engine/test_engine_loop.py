@@ -306,10 +306,18 @@ async def test_text_after_rethinking_is_parted_from_what_was_before_the_call() -
 
 
 async def test_calls_being_written_are_a_status_that_is_cleared() -> None:
-    async with Script([call("add", a=1, b=2), call("add", a=1, b=2)], [text("3")]) as script:
+    calls = [call("add", a=1, b=2)] * 2 + [call(name) for name in "bcde"]
+    async with Script(calls, [text("3")]) as script:
         watched = await watch(script, add)
     lines = [event.text for event in watched.events if isinstance(event, Status)]
-    assert lines == ["Calling add", "Calling add, add", ""]
+    assert lines == [
+        "Calling add",
+        "Calling add, b",
+        "Calling add, b, c",
+        "Calling add, b, c and 1 more",
+        "Calling add, b, c and 2 more",
+        "",
+    ]
     assert watched.kinds.index("tool_started") > watched.kinds.index("status") + 1
 
 
@@ -344,6 +352,12 @@ async def test_a_continued_reply_that_rethinks_keeps_what_was_there_before() -> 
         watched = await watch(script, start=before)
     assert watched.view.text == "Kept answer"
     assert watched.view.reasoning == "thought"
+
+
+@pytest.mark.parametrize("bound", ["rounds", "calls_at_once", "result_characters"])
+def test_limits_leave_room_for_a_reply(bound: str) -> None:
+    with pytest.raises(ValueError, match=f"{bound} must be at least 1"):
+        Limits(**{bound: 0})
 
 
 async def test_unfinished_blocks_of_a_view_are_those_that_run() -> None:

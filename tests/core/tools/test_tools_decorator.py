@@ -96,6 +96,12 @@ def test_a_tool_needs_a_description() -> None:
         tool(lambda: None)
 
 
+@pytest.mark.parametrize("name", ["two words", "x" * 65, "naïve", "a.b", ""])
+def test_a_name_that_endpoints_refuse_is_refused_here(name: str) -> None:
+    with pytest.raises(ValueError, match="A tool cannot be called"):
+        tool(description="Do.", name=name or None)(lambda: None)
+
+
 @dataclass
 class Place:
     city: str

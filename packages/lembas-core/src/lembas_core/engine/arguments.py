@@ -23,7 +23,7 @@ def decoded(call: ToolCall) -> tuple[dict[str, Any], str, str]:
     if call.problem:
         return {}, call.arguments, call.problem
     try:
-        value = json.loads(call.arguments or "{}", object_pairs_hook=_once, parse_constant=_not_json)
+        value = json.loads(call.arguments.strip() or "{}", object_pairs_hook=_once, parse_constant=_not_json)
     except RecursionError:
         return {}, call.arguments, "The arguments are nested too deeply."
     except ValueError as error:
@@ -46,7 +46,7 @@ def bare(call: ToolCall) -> list[Any] | str | None:
 def replayable(call: ToolCall) -> ToolCall:
     """The call as it can be sent back: servers refuse a request whose arguments are not a JSON object."""
     problem = decoded(replace(call, problem=""))[2]
-    return replace(call, arguments="{}", problem="") if problem else call
+    return call if call.arguments.strip() and not problem else replace(call, arguments="{}", problem="")
 
 
 def quoted(arguments: str) -> str:

@@ -23,6 +23,9 @@ Permit = Callable[[Tool, ToolCall], Verdict]
 class Limits:
     """The bounds of one reply.
 
+    Raises:
+        ValueError: A bound leaves no room for a reply.
+
     Attributes:
         rounds: Requests to the model at most; the last one offers no tools.
         calls_at_once: Tool calls that run side by side.
@@ -38,6 +41,11 @@ class Limits:
     question_seconds: float = 3600.0
     retries: int = 3
     retry_longest: float = 30.0
+
+    def __post_init__(self) -> None:
+        for name in ("rounds", "calls_at_once", "result_characters"):
+            if getattr(self, name) < 1:
+                raise ValueError(f"{name} must be at least 1.")
 
 
 def default_permit(tool: Tool, call: ToolCall) -> Verdict:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from itertools import count
+from typing import Final
 
 from lembas_core.clock import Clock
 from lembas_core.endpoints.values import (
@@ -22,6 +23,9 @@ from lembas_core.engine.retrying import retry_status, retry_wait
 from lembas_core.errors import EndpointError
 
 __all__ = ("Streamer",)
+
+NAMES_SHOWN: Final = 3
+LONGEST_NAME: Final = 64
 
 
 class Streamer:
@@ -78,6 +82,13 @@ class Streamer:
             case RecastPart():
                 self._tell.rethought(self._meter.writing_for)
             case CallsPart():
-                self._tell.status(f"Calling {', '.join(part.names)}" if part.names else "Calling a tool")
+                self._tell.status(_calling(part.names))
             case _:
                 pass
+
+
+def _calling(names: tuple[str, ...]) -> str:
+    """What a person is told while calls are being written; the names are the model's words."""
+    known = list(dict.fromkeys(name[:LONGEST_NAME] for name in names if name))
+    more = f" and {len(known) - NAMES_SHOWN} more" if len(known) > NAMES_SHOWN else ""
+    return f"Calling {', '.join(known[:NAMES_SHOWN]) or 'a tool'}{more}"

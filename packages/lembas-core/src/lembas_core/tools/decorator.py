@@ -65,12 +65,12 @@ def tool(
 
     Raises:
         TypeError: A parameter cannot be sent by a model.
-        ValueError: There is no description.
+        ValueError: There is no description, or the name is not one for a tool.
     """
 
     def make(function: Callable[P, R]) -> FunctionTool[P, R]:
         said, parameters = described(inspect.getdoc(function) or "")
-        called = name or function.__name__
+        called = name or getattr(function, "__name__", "")
         if not (description or said):
             raise ValueError(f"The tool {called!r} needs a docstring or a description.")
         arguments = Arguments(function, parameters)

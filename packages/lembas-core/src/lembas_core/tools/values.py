@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Awaitable, Callable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any, Final, Literal
 
 from lembas_core.endpoints.values import ToolSpec
 
 __all__ = ("Prompt", "Risk", "Tool", "ToolResult", "Toolset")
+
+_NAME: Final = re.compile(r"[A-Za-z0-9_-]{1,64}")
 
 Risk = Literal["read", "write", "execute", "network"]
 """What a tool may do to the world; a permission is decided from it."""
@@ -40,8 +43,11 @@ def _no_mistake(_arguments: Mapping[str, Any]) -> str:
 class Tool:
     """Something a model may call.
 
+    Raises:
+        ValueError: The name is not one that every endpoint accepts.
+
     Attributes:
-        name: Unique among the tools that are offered together.
+        name: Letters, digits, `_` and `-`, at most 64; unique among the tools that are offered together.
         description: What the model reads to decide when to call it.
         parameters: A JSON schema of an object.
         risk: What it may do.
@@ -61,6 +67,12 @@ class Tool:
     timeout: float | None = 60.0
     check: Callable[[Mapping[str, Any]], str] = _no_mistake
     prompts: Callable[[Mapping[str, Any]], tuple[Prompt, ...]] | None = None
+
+    def __post_init__(self) -> None:
+        if not _NAME.fullmatch(self.name):
+            raise ValueError(
+                f"A tool cannot be called {self.name[:80]!r}: use up to 64 letters, digits, _ and -."
+            )
 
     @property
     def spec(self) -> ToolSpec:
