@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 from threading import Lock
 from typing import TYPE_CHECKING, ClassVar, Literal
 
+from lembas_core.engine.metering import Metrics
 from lembas_core.engine.questions import Answer, Question
 from lembas_core.tools.values import Risk
 
@@ -73,41 +74,6 @@ class Growing:
                 count = len(parts)
                 parts[:count] = ["".join(parts[:count])]
         return parts[0][start:length] if parts else ""
-
-
-@dataclass(frozen=True, slots=True)
-class Metrics:
-    """How a reply went so far; None is unknown. Seconds are measured here, tokens are the endpoint's.
-
-    `prompt_tokens` and `cached_tokens` are of the last round (what the context holds now);
-    `completion_tokens` and `reasoning_tokens` sum over the rounds. `writing_seconds` leaves out the waiting
-    for tools and people that `seconds` holds. `estimated` is true when a count is ours, not the endpoint's.
-    """
-
-    prompt_tokens: int | None = None
-    completion_tokens: int | None = None
-    cached_tokens: int | None = None
-    reasoning_tokens: int | None = None
-    context_window: int | None = None
-    first_token_seconds: float | None = None
-    writing_seconds: float | None = None
-    seconds: float | None = None
-    rounds: int = 1
-    estimated: bool = False
-
-    @property
-    def tokens_per_second(self) -> float | None:
-        """Completion tokens over the time in which the model was writing."""
-        if self.completion_tokens is None or not self.writing_seconds:
-            return None
-        return self.completion_tokens / self.writing_seconds
-
-    @property
-    def context_share(self) -> float | None:
-        """The part of the context window that is in use, 0 to 1; None when either is unknown."""
-        if self.prompt_tokens is None or not self.context_window:
-            return None
-        return (self.prompt_tokens + (self.completion_tokens or 0)) / self.context_window
 
 
 @dataclass(frozen=True, slots=True)
