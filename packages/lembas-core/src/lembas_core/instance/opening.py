@@ -23,6 +23,8 @@ __all__ = ("Opening",)
 
 _log: Final = logging.getLogger(__name__)
 
+SWEEP_SECONDS: Final = 30.0
+
 
 class Opening:
     """An instance as a context manager; a class, since nothing may yield inside its task group."""
@@ -81,9 +83,18 @@ async def _shielded(close: Callable[[], Awaitable[None]]) -> None:
 
 
 async def _tidy(parts: Parts) -> None:
-    """What a start leaves to do, beside the first request and not before it."""
+    """What a start leaves to do, beside the first request and not before it; then, now and then, the rest.
+
+    Other processes may die at any time: what they ran is found here even when nobody follows it.
+    """
+    await _quietly(parts.settings.seed)
+    while True:
+        await _quietly(parts.replies.sweep)
+        await parts.clock.sleep(SWEEP_SECONDS)
+
+
+async def _quietly(work: Callable[[], Awaitable[object]]) -> None:
     try:
-        await parts.replies.sweep()
-        await parts.settings.seed()
+        await work()
     except Exception:
-        _log.exception("Tidying up after the start failed")
+        _log.exception("Tidying up failed")

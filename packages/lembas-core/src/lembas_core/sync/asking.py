@@ -67,6 +67,11 @@ class Endpoint:
         """The base URL."""
         return self.endpoint.url
 
+    @property
+    def kind(self) -> Literal["auto", "openai", "ollama"]:
+        """What the server speaks; `auto` until it was asked."""
+        return self.endpoint.kind
+
     def model(self, name: str) -> Model:
         """One of its models."""
         return Model(self, name)

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-import anyio.to_thread
-
 from lembas_core.engine.questions import Answer, Question
 from lembas_core.engine.questions import OnQuestion as AsyncOnQuestion
+from lembas_core.tools import threads
 
 __all__ = ("OnQuestion", "in_thread")
 
@@ -20,6 +19,6 @@ def in_thread(asks: OnQuestion | None) -> AsyncOnQuestion | None:
         return None
 
     async def waits(question: Question) -> Answer:
-        return await anyio.to_thread.run_sync(asks, question, abandon_on_cancel=True)
+        return await threads.in_thread(lambda: asks(question))
 
     return waits
