@@ -43,7 +43,7 @@ def test_what_was_not_reported_is_not_shown_as_zero(lembas: Command) -> None:
     with serve_script([text("Hi.")]) as server:
         done = lembas.run("ask", "x", "--url", server.url, "-u")
     assert "0 prompt" not in done.stderr
-    assert "first token after" in done.stderr
+    assert "first after" in done.stderr
 
 
 def test_quiet_silences_all_but_errors(lembas: Command) -> None:
@@ -252,8 +252,8 @@ def test_an_inherited_socket_on_stdin_is_left_alone(lembas: Command) -> None:
     ours, theirs = socket.socketpair()
     with ours, theirs, serve_script([text("Done.")]) as server:
         done = subprocess.run(
-            lembas.command("ask", "x", "--url", server.url), stdin=theirs.fileno(), env=lembas.env(), cwd=lembas.home,
-            capture_output=True, timeout=30, check=True,
+            lembas.command("ask", "x", "--url", server.url), stdin=theirs.fileno(), env=lembas.env(),
+            cwd=lembas.home, capture_output=True, timeout=30, check=True,
         )  # fmt: skip
     assert done.stdout == b"Done.\n"
 

@@ -31,7 +31,7 @@ def flat(text: str) -> str:
     return printable(" ".join(text.split())).translate(_DIRECTIONS)
 
 
-def one_line(text: str, width: int = 100) -> str:
+def one_line(text: str, width: int = 78) -> str:
     """`text` on one line of at most `width` characters, cut with `…`."""
     line = flat(text)
     return line if len(line) <= width else line[: width - 1] + "…"

@@ -64,6 +64,8 @@ class Lines:
 
     def _pasted(self, prefilled: str) -> str | None:
         """A line, and what was pasted behind it where the line editor does not hold a paste together."""
+        if self._edits:
+            sys.stdout.write("\n")
         text = self._line("> ", prefilled)
         if text is None or self._readline is None or self._holds_pastes():
             return text

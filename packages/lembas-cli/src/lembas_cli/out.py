@@ -12,7 +12,7 @@ __all__ = ("Color", "Out", "is_terminal")
 
 Color = Literal["auto", "always", "never"]
 
-_STYLES = {"dim": "2", "error": "1;31", "strong": "1"}
+_STYLES = {"dim": "2", "error": "1;31", "plain": "", "strong": "1"}
 
 
 def is_terminal(stream: IO[str]) -> bool:

@@ -27,14 +27,21 @@ SLASHES: Final[dict[str, _Kind]] = {
     "/model": _Kind("[NAME]", "Say which model answers, or let another one."),
     "/tools": _Kind("[NAME…|none]", "Say which tools are offered, or offer others."),
     "/multi": _Kind("", 'Write several lines, up to a line with """.'),
-    "/edit": _Kind("[N]", "Rewrite your last turn (your Nth last) and go on from there."),
+    "/edit": _Kind("[N]", "Rewrite your last turn, or the Nth last; go on from there."),
     "/regenerate": _Kind("", "Have another answer to your last turn."),
     "/resume": _Kind("", "Go on with an answer that was stopped or broke off."),
-    "/versions": _Kind("[N|tN]", "List the versions of the last answer and turn, or go back to one."),
+    "/versions": _Kind("[N|tN]", "List versions of the last answer and turn; go back to one."),
     "/fork": _Kind("", "Go on in a copy of this chat."),
     "/usage": _Kind("", "Show tokens and times of the last answer."),
-    "/save": _Kind("FILE", "Write the chat to a file: Markdown, or JSON for FILE.json."),
+    "/save": _Kind("FILE", "Write the chat as Markdown, or as JSON to FILE.json."),
     "/quit": _Kind("", "Leave; the chat is kept."),
+}
+
+_KEYS: Final = {
+    '"""': "Begin and end several lines. A paste stays together.",
+    "//word": "Send a line that begins with a slash.",
+    "Ctrl-C": "Stop the answer; what arrived is kept.",
+    "Ctrl-D": "Leave.",
 }
 
 
@@ -54,11 +61,6 @@ def understood(line: str) -> Slash | str:
 
 
 def help_text() -> str:
-    """The commands, a line each, and how to write several lines."""
-    rows = [f"  {f'{name} {kind.argument}':<22}{kind.line}" for name, kind in SLASHES.items()]
-    more = [
-        '  """                   Begin and end several lines; pasted lines stay together by themselves.',
-        "  //word                Send a line that begins with a slash.",
-        "  Ctrl-C                Stop the answer; what arrived is kept. Ctrl-D leaves.",
-    ]
-    return "\n".join([*rows, *more])
+    """The commands and keys, a line of at most 80 columns each."""
+    commands = {f"{name} {kind.argument}": kind.line for name, kind in SLASHES.items()}
+    return "\n".join(f"  {name:<20}{line}" for name, line in (commands | _KEYS).items())

@@ -121,7 +121,7 @@ class Talk:
         return Plain(self._out, thoughts=self._thoughts)
 
     def _help(self, _: str) -> None:
-        self._out.note(help_text(), style="")
+        self._out.note(help_text(), style="plain")
 
     def _model(self, name: str) -> None:
         if name:
@@ -182,7 +182,7 @@ class Talk:
         for mark, versions, now in (("t", turns, turn), ("", replies, reply)):
             for number, version in enumerate(versions, 1):
                 here = "*" if version.id == now.id else " "
-                self._out.note(one_line(f"{here} {mark}{number}  {version.text}"))
+                self._out.note(f"{here} {mark}{number}  {one_line(version.text, 70)}")
 
     def _fork(self, _: str) -> None:
         last = self.chat.messages(limit=1)

@@ -14,13 +14,13 @@ __all__ = ("tool_finished", "tool_started", "usage")
 
 def tool_started(event: ToolStarted) -> str:
     """One line on a call that begins."""
-    return f"→ {one_line(event.name, 40)} {one_line(event.arguments)}".rstrip()
+    return one_line(f"→ {event.name} {event.arguments}")
 
 
 def tool_finished(event: ToolFinished) -> str:
     """One line on how a call ended."""
     mark = "✗" if event.is_error else "←"
-    return f"{mark} {one_line(event.text) or '(nothing)'} ({event.seconds:.1f} s)"
+    return f"{mark} {one_line(event.text, 66) or '(nothing)'} ({event.seconds:.1f} s)"
 
 
 def usage(metrics: Metrics) -> str:
@@ -28,19 +28,18 @@ def usage(metrics: Metrics) -> str:
     about = "~" if metrics.estimated else ""
     speed, share = metrics.tokens_per_second, metrics.context_share
     parts = [
-        _count(metrics.prompt_tokens, "prompt tokens", about),
-        _count(metrics.cached_tokens, "of them cached", about),
-        _count(metrics.completion_tokens, "completion tokens", about),
-        _count(metrics.reasoning_tokens, "of them reasoning", about),
+        _tokens(metrics.prompt_tokens, "prompt", metrics.cached_tokens, "cached", about),
+        _tokens(metrics.completion_tokens, "completion", metrics.reasoning_tokens, "reasoning", about),
         "" if share is None else f"{about}{share:.0%} of the context",
         "" if speed is None else f"{about}{speed:.1f} tokens/s",
-        ""
-        if metrics.first_token_seconds is None
-        else f"first token after {metrics.first_token_seconds:.1f} s",
+        "" if metrics.first_token_seconds is None else f"first after {metrics.first_token_seconds:.1f} s",
         "" if metrics.seconds is None else f"{metrics.seconds:.1f} s",
     ]
     return " · ".join(part for part in parts if part) or "The endpoint reported no usage."
 
 
-def _count(tokens: int | None, name: str, about: str) -> str:
-    return "" if tokens is None else f"{about}{tokens:,} {name}"
+def _tokens(count: int | None, name: str, part: int | None, part_name: str, about: str) -> str:
+    if count is None:
+        return ""
+    of_them = "" if part is None else f" ({part:,} {part_name})"
+    return f"{about}{count:,} {name} tokens{of_them}"

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Literal
 
 import click
 
-from lembas_cli.clean import printable, short
+from lembas_cli.clean import one_line, printable, short
 from lembas_cli.session import Session, pass_session
 
 if TYPE_CHECKING:
@@ -216,7 +216,7 @@ def _row(info: ChatInfo) -> tuple[str, ...]:
 
     age = ago((datetime.now(UTC) - info.updated_at).total_seconds())
     marks = ("pinned " if info.pinned else "") + ("unread " if info.unread else "")
-    return (short(info.id), age, info.model.rpartition("/")[2], f"{marks}{info.title}")
+    return (short(info.id), age, one_line(info.model.rpartition("/")[2], 20), f"{marks}{info.title}")
 
 
 def _print_hit(out: Out, hit: Hit) -> None:

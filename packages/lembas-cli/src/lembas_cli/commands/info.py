@@ -33,7 +33,7 @@ def info(session: Session, as_json: bool) -> None:
         print_json(session.out, facts)
         return
     for section, values in facts.items():
-        session.out.line(f"{section.capitalize()}:")
+        session.out.line(f"{section.capitalize()}:" if values else f"{section.capitalize()}: none")
         print_table(session.out, [(f"  {name}", *_cells(value)) for name, value in values.items()])
 
 
