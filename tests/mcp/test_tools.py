@@ -194,6 +194,18 @@ async def test_models_are_listed_with_what_is_known_of_them(instance: Lembas, cl
     assert entry == {"id": "shire/smial-7b", "name": "smial-7b"}
 
 
+async def test_many_models_are_listed_page_by_page(instance: Lembas, client: Client) -> None:
+    async with serve_script(name="one") as one, serve_script(name="two") as two:
+        for server in (one, two):
+            await instance.connections.add(server.url, name=server.name, kind="openai")
+        pages = [await facts(client, "list_models", limit=1)]
+        while pages[-1]["next"]:
+            pages.append(await facts(client, "list_models", limit=1, cursor=pages[-1]["next"]))
+        whole = await facts(client, "list_models")
+    assert [page["models"] for page in pages] == [[model] for model in whole["models"]]
+    assert [model["name"] for model in whole["models"]][:2] == ["one", "two"] and not whole["next"]
+
+
 async def test_an_answer_is_kept_and_the_conversation_goes_on(instance: Lembas, client: Client) -> None:
     async with serve_script([text("Two."), usage(9, 2)], [text("Four.")]) as server:
         await connect(instance, server)

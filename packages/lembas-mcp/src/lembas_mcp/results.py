@@ -129,10 +129,13 @@ class Models(Result):
     """The models that can be asked."""
 
     models: list[ModelEntry]
+    next: Annotated[str, Field(description="Pass it as `cursor` for more.")] = ""
 
     def markdown(self) -> str:
         """A list, or a sentence that there is none."""
-        return "\n".join(entry.markdown() for entry in self.models) or "There is no model yet."
+        if not self.models:
+            return "There is no model yet."
+        return "\n".join([*(entry.markdown() for entry in self.models), *_more("cursor", self.next)])
 
 
 class Usage(BaseModel):

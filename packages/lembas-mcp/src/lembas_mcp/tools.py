@@ -107,9 +107,13 @@ class ChatTools:
             )
         )
 
-    async def list_models(self) -> Annotated[CallToolResult, Models]:
+    async def list_models(self, limit: Limit = 50, cursor: Cursor = "") -> Annotated[CallToolResult, Models]:
         """List the models this person can ask, with what is known of each."""
-        return answer(Models(models=[_model(entry) for entry in await self._models() if entry.offered]))
+        offered = [_model(entry) for entry in await self._models() if entry.offered]
+        start = next((place for place, model in enumerate(offered, 1) if model.id == cursor), 0)
+        page = offered[start : start + within(limit, 100)]
+        more = start + len(page) < len(offered)
+        return answer(Models(models=page, next=page[-1].id if more else ""))
 
     async def ask(
         self, prompt: Prompt, context: Context[Any, Any], model: ModelRef = "", chat: GoOn = ""
