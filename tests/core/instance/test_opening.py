@@ -12,7 +12,7 @@ from lembas_core.engine import events
 from lembas_core.errors import Invalid, NotFound, StoreError
 from lembas_core.instance import Lembas
 from lembas_core.store import tables
-from lembas_core.testing import Script, fault, pause, text
+from lembas_core.testing import Script, pause, text
 from sqlalchemy import select
 
 PASSWORD = "correct horse battery staple"
@@ -186,13 +186,6 @@ async def test_each_has_their_own_chats(lembas: Lembas) -> None:
     await sam.chat(model=Script([text("Potatoes.")]), title="Supper").say("What is for supper?")
     assert [info.title for info in (await sam.chats.list()).items] == ["Supper"]
     assert (await lembas.chats.list()).items == ()
-
-
-async def test_a_stored_error_is_raised_again_as_what_it_was(config: Config) -> None:
-    async with Lembas.open(config=config) as lembas:
-        chat = lembas.chat(model=Script([fault(NotFound("x"))]), titled=False)
-        sent = await chat.start("Hello")
-        assert (await lembas.wait(sent.reply_id)).outcome == "error"
 
 
 async def test_two_instances_share_one_database(config: Config) -> None:

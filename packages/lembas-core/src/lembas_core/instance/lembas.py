@@ -55,7 +55,7 @@ class Lembas:
         self.store: Store = parts.store
         self.settings: Settings = parts.settings
         self.models: Models = parts.models
-        self.chats = Chats(
+        self.chats: Chats = Chats(
             store=parts.store,
             replies=parts.replies,
             person=Holder(me.id, parts.clock),

@@ -13,6 +13,8 @@ from lembas_core.settings.pool import Endpoints
 from lembas_core.settings.service import Settings
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from anyio.abc import TaskGroup
 
     from lembas_core.clock import Clock
@@ -33,13 +35,13 @@ class Parts:
         self.store = store
         self.clock = clock
         self.origin = origin
-        self.vault = cache(lambda: _vault(config, store))
-        self.settings = Settings(store, config, clock=clock)
-        self.endpoints = Endpoints(self.vault)
-        self.local = LocalModels(config.data_dir / "models")
-        self.discovery = Discovery(store, self.endpoints, tasks, clock)
-        self.models = Models(store, self.settings, self.endpoints, self.discovery, self.local, clock)
-        self.replies = Replies(store, tasks, clock)
+        self.vault: Callable[[], Vault] = cache(lambda: _vault(config, store))
+        self.settings: Settings = Settings(store, config, clock=clock)
+        self.endpoints: Endpoints = Endpoints(self.vault)
+        self.local: LocalModels = LocalModels(config.data_dir / "models")
+        self.discovery: Discovery = Discovery(store, self.endpoints, tasks, clock)
+        self.models: Models = Models(store, self.settings, self.endpoints, self.discovery, self.local, clock)
+        self.replies: Replies = Replies(store, tasks, clock)
 
     @cached_property
     def connections(self) -> Connections:

@@ -47,8 +47,8 @@ class Endpoint:
         headers: Mapping[str, str] | None = None,
         timeouts: Timeouts | None = None,
     ) -> None:
-        self.loop = Loop()
-        self.endpoint = AsyncEndpoint(
+        self.loop: Loop = Loop()
+        self.endpoint: AsyncEndpoint = AsyncEndpoint(
             url, key=key, kind=kind, headers=headers, timeouts=timeouts or Timeouts()
         )
 
