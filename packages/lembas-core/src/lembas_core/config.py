@@ -13,7 +13,6 @@ What was passed wins over the environment, that over `lembas.toml`, that over th
 
 from __future__ import annotations
 
-import difflib
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -174,6 +173,8 @@ def _parsed(raw: bytes, path: Path) -> dict[str, Any]:
 
 
 def _checked(content: dict[str, Any], path: Path) -> dict[str, Any]:
+    import difflib
+
     for key in content:
         if key not in _FILE_KEYS:
             near = difflib.get_close_matches(key, _FILE_KEYS, 1)
