@@ -31,7 +31,7 @@ COMMANDS: Final[dict[str, Entry]] = {
     "info": Entry("info", "info", "This installation", "Show paths, versions and counts."),
     "config": Entry("config", "config", "This installation", "List, read and change settings."),
     "secret-key": Entry(
-        "secret_key", "secret_key", "This installation", "Show or make the key of stored secrets."
+        "secret_key", "secret_key", "This installation", "Say where the key of stored secrets is."
     ),
     "create-admin": Entry(
         "create_admin", "create_admin", "This installation", "Make an administrator's account."

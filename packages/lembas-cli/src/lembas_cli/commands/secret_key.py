@@ -16,12 +16,13 @@ __all__ = ("secret_key",)
 def secret_key(session: Session, new: bool, show: bool) -> None:
     """Say where the key of stored secrets is, print it, or make a fresh one."""
     from lembas_core.errors import SecretMissing
-    from lembas_core.store.secrets import new_key
 
     if new and show:
         raise click.UsageError("Give --new or --show, not both.")
     config = session.config()
     if new:
+        from lembas_core.store.secrets import new_key
+
         session.out.line(new_key())
     elif show:
         key = config.secret_key or (
