@@ -1,7 +1,5 @@
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator
-
 import anyio
 import pytest
 from lembas_core.clock import SystemClock
@@ -13,13 +11,6 @@ from lembas_core.store import Store, tables
 from sqlalchemy import func, select, update
 
 GOOD = "correct horse battery staple"
-
-
-@pytest.fixture
-async def store() -> AsyncGenerator[Store]:
-    opened = await Store.open(":memory:")
-    yield opened
-    await opened.aclose()
 
 
 @pytest.fixture

@@ -13,7 +13,12 @@ def config(tmp_path: Path) -> Config:
     return Config.load(data_dir=tmp_path, file=None, environ={})
 
 
+@pytest.fixture(params=["memory", "postgresql"])
+def database(request: pytest.FixtureRequest) -> str:
+    return ":memory:" if request.param == "memory" else request.getfixturevalue("postgresql_url")
+
+
 @pytest.fixture
-async def lembas(config: Config) -> AsyncGenerator[Lembas]:
-    async with Lembas.open(":memory:", config=config) as opened:
+async def lembas(config: Config, database: str) -> AsyncGenerator[Lembas]:
+    async with Lembas.open(database, config=config) as opened:
         yield opened

@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 import tomllib
-from collections.abc import AsyncGenerator
 from pathlib import Path
 
 import pytest
@@ -14,13 +13,6 @@ from lembas_core.settings.service import SettingInfo, Settings
 from lembas_core.settings.toml import to_toml
 from lembas_core.store import Store, tables
 from sqlalchemy import func, select
-
-
-@pytest.fixture
-async def store() -> AsyncGenerator[Store]:
-    opened = await Store.open(":memory:")
-    yield opened
-    await opened.aclose()
 
 
 def told(folder: Path, toml: str = "", **environ: str) -> Config:
