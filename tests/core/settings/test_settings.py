@@ -9,8 +9,9 @@ from hypothesis import strategies as st
 from lembas_core.config import Config
 from lembas_core.errors import Invalid, NotFound
 from lembas_core.settings.registry import InstanceSettings
-from lembas_core.settings.service import SettingInfo, Settings
+from lembas_core.settings.service import Settings
 from lembas_core.settings.toml import to_toml
+from lembas_core.settings.values import SettingInfo
 from lembas_core.store import Store, tables
 from sqlalchemy import func, select
 

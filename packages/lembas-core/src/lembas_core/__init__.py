@@ -63,10 +63,10 @@ if TYPE_CHECKING:
     from lembas_core.instance import ReplyStream as ReplyStream
     from lembas_core.keep import KEEP as KEEP
     from lembas_core.people.owner import PersonInfo as PersonInfo
-    from lembas_core.settings.service import SettingInfo as SettingInfo
     from lembas_core.settings.shelf import ModelSetup as ModelSetup
     from lembas_core.settings.values import ConnectionInfo as ConnectionInfo
     from lembas_core.settings.values import ModelEntry as ModelEntry
+    from lembas_core.settings.values import SettingInfo as SettingInfo
     from lembas_core.tools.decorator import tool as tool
     from lembas_core.tools.values import Tool as Tool
     from lembas_core.tools.values import ToolResult as ToolResult
@@ -115,7 +115,7 @@ _FOUND_IN: Final = {
     "RunWith": "chats",
     "SecretMissing": "errors",
     "Sent": "chats",
-    "SettingInfo": "settings.service",
+    "SettingInfo": "settings.values",
     "StoreError": "errors",
     "Timeouts": "endpoints",
     "Tool": "tools.values",

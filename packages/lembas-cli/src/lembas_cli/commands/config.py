@@ -9,7 +9,7 @@ import click
 from lembas_cli.session import Session, pass_session
 
 if TYPE_CHECKING:
-    from lembas_core.settings.service import SettingInfo
+    from lembas_core.settings.values import SettingInfo
 
 __all__ = ("config",)
 

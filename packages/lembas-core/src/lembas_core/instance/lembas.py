@@ -11,7 +11,6 @@ from lembas_core.chats import Chats, ChatSetup, RunWith
 from lembas_core.endpoints.values import Parameters
 from lembas_core.engine.reply import Reply
 from lembas_core.instance.chat import Chat
-from lembas_core.instance.counting import Counts, count
 from lembas_core.people.owner import Holder
 from lembas_core.tools.values import Toolset
 
@@ -23,6 +22,7 @@ if TYPE_CHECKING:
     from lembas_core.engine.events import Event
     from lembas_core.engine.limits import Limits, Permit
     from lembas_core.engine.questions import Answer, OnQuestion
+    from lembas_core.instance.counting import Counts
     from lembas_core.instance.parts import Parts
     from lembas_core.people.accounts import People
     from lembas_core.people.owner import PersonInfo
@@ -184,6 +184,8 @@ class Lembas:
 
     async def counts(self) -> Counts:
         """How much the instance holds."""
+        from lembas_core.instance.counting import count
+
         return await self.store.read(count)
 
     @asynccontextmanager

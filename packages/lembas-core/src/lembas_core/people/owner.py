@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Final, Literal
 
@@ -53,17 +53,19 @@ class PersonInfo:
     created_at: datetime | None = None
 
 
-@dataclass(frozen=True, slots=True)
 class Holder:
     """Whom the rows of a service belong to."""
 
-    id: str
-    clock: Clock = field(default_factory=SystemClock)
+    __slots__ = ("_clock", "id")
+
+    def __init__(self, id: str, clock: Clock | None = None) -> None:
+        self.id: str = id
+        self._clock = clock or SystemClock()
 
     def ensure(self, connection: Connection) -> None:
         """Make the owner's row when it is theirs and not there yet; called inside a write."""
         if self.id == OWNER_ID:
-            ensure_owner(connection, self.clock.now())
+            ensure_owner(connection, self._clock.now())
 
 
 def ensure_owner(connection: Connection, now: datetime) -> None:

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
 from datetime import datetime
-from typing import Any, Literal, cast
+from typing import Any, Literal, NamedTuple, cast
 
 from sqlalchemy import Connection, Row, select
 
@@ -17,16 +16,15 @@ __all__ = ("Catalogue", "Entry", "Kept", "Kind", "read_connections")
 Kind = Literal["auto", "openai", "ollama"]
 
 
-@dataclass(frozen=True, slots=True)
-class Entry:
+# Named tuples: every `lembas ask` reads a catalogue, and a dataclass costs eight times as much to define.
+class Entry(NamedTuple):
     """A model as an endpoint listed it; `described` once it was asked about this one in particular."""
 
     info: ModelInfo
     described: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class Catalogue:
+class Catalogue(NamedTuple):
     """The models of one endpoint in its own order, and the kind it turned out to be."""
 
     kind: Kind = "auto"
@@ -42,8 +40,8 @@ class Catalogue:
         name = described.info.name
         if any(entry.info.name == name for entry in self.entries):
             kept = tuple(described if entry.info.name == name else entry for entry in self.entries)
-            return replace(self, entries=kept)
-        return replace(self, entries=(*self.entries, described))
+            return self._replace(entries=kept)
+        return self._replace(entries=(*self.entries, described))
 
     def to_json(self) -> dict[str, Any]:
         """As JSON values; what is unknown is left out."""
@@ -57,23 +55,24 @@ class Catalogue:
         return cls(value["kind"], tuple(_entry_from_json(each) for each in value["models"]))
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Kept:
+class Kept(NamedTuple):
     """A connection as its row has it, secrets still sealed."""
 
     id: str
     name: str
     kind: Kind
     url: str
-    key_sealed: str | None = field(repr=False)
-    headers_sealed: str | None = field(repr=False)
+    key_sealed: str | None
+    headers_sealed: str | None
     timeouts: Mapping[str, float]
     enabled: bool
     position: int
     catalogue: Catalogue | None
     catalogue_at: datetime | None
     problem: str
-    created_at: datetime
+
+    def __repr__(self) -> str:
+        return f"Kept({self.name!r}, {self.url!r})"
 
 
 def read_connections(connection: Connection) -> tuple[Kept, ...]:
@@ -97,7 +96,6 @@ def _kept(row: Row[Any]) -> Kept:
         catalogue=Catalogue.from_json(row.catalogue),
         catalogue_at=row.catalogue_at,
         problem=row.catalogue_error or "",
-        created_at=row.created_at,
     )
 
 

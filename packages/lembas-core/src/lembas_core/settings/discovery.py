@@ -73,7 +73,7 @@ class Discovery:
         """
         if entry.described:
             return entry
-        described = replace(entry, described=True)
+        described = entry._replace(described=True)
         with anyio.move_on_after(DESCRIBE_SECONDS):
             try:
                 told = await (await self._endpoints.get(kept)).describe(entry.info.name)
@@ -107,7 +107,7 @@ class Discovery:
                 raise
         # Another server may answer at the old address by now: look again what kind it is.
         self._endpoints.forget(kept.id)
-        return await _within(await self._endpoints.get(replace(kept, catalogue=None)))
+        return await _within(await self._endpoints.get(kept._replace(catalogue=None)))
 
     async def _note(self, kept: Kept, catalogue: Catalogue | None, problem: str) -> None:
         table = tables.connections
@@ -139,7 +139,7 @@ def _renewed(listed: Catalogue, before: Catalogue | None) -> Catalogue:
         return listed
     known = {entry.info.name: entry.info for entry in before.entries}
     entries = (Entry(_merged(known.get(e.info.name, e.info), e.info)) for e in listed.entries)
-    return replace(listed, entries=tuple(entries))
+    return listed._replace(entries=tuple(entries))
 
 
 def _merged(listed: ModelInfo, told: ModelInfo) -> ModelInfo:

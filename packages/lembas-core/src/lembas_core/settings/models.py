@@ -152,7 +152,7 @@ class Models:
         _refuse_switched_off(place)
         endpoint = await self._endpoints.get(place.kept)
         entry = await self._discovery.describe(place.kept, place.entry)
-        facts = replace(place, entry=entry).facts
+        facts = place._replace(entry=entry).facts
         return Resolved(
             client=endpoint.model(entry.info.name),
             ref=place.ref,

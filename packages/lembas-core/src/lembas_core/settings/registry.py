@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
 from types import MappingProxyType
-from typing import Any, Final, Literal
+from typing import Any, Final, Literal, NamedTuple
 
 from lembas_core.errors import Invalid, NotFound
 from lembas_core.settings.near import near
@@ -40,8 +40,7 @@ class InstanceSettings:
     )
 
 
-@dataclass(frozen=True, slots=True)
-class Setting:
+class Setting(NamedTuple):
     """One setting: its key, what it takes, what holds by default, and one sentence for a person."""
 
     key: str

@@ -7,8 +7,7 @@ environment (which only counts while the database has said nothing), the default
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any
 
 from sqlalchemy import Connection, insert, select, update
 
@@ -16,24 +15,12 @@ from lembas_core.clock import Clock, SystemClock
 from lembas_core.config import Config
 from lembas_core.errors import Invalid, NotFound
 from lembas_core.settings.registry import REGISTRY, InstanceSettings, checked
-from lembas_core.settings.toml import to_toml
 from lembas_core.store import Store, tables
 
-__all__ = ("SettingInfo", "Settings", "Source")
+if TYPE_CHECKING:
+    from lembas_core.settings.values import SettingInfo, Source
 
-Source = Literal["default", "environment", "database", "file"]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SettingInfo:
-    """A setting with its value, where that comes from, and whether the file locks it."""
-
-    key: str
-    value: Any
-    default: Any
-    description: str
-    source: Source
-    locked: bool
+__all__ = ("Settings",)
 
 
 class Settings:
@@ -69,6 +56,8 @@ class Settings:
 
     async def list(self) -> tuple[SettingInfo, ...]:
         """Every setting with its value and where that comes from."""
+        from lembas_core.settings.values import SettingInfo
+
         merged = await self._store.read(self._merged)
         return tuple(
             SettingInfo(
@@ -107,6 +96,8 @@ class Settings:
 
     async def export(self) -> str:
         """The settings as text for a `lembas.toml`."""
+        from lembas_core.settings.toml import to_toml
+
         return to_toml(await self.list())
 
     async def seed(self) -> None:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from sqlalchemy import Connection, Row, select
 
@@ -52,8 +52,7 @@ class ModelSetup:
     system: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Place:
+class Place(NamedTuple):
     """A model of a connection: as it was listed, and as it was set up."""
 
     kept: Kept
@@ -77,8 +76,7 @@ class Place:
         return replace(self.entry.info, **said)
 
 
-@dataclass(frozen=True, slots=True)
-class Shelf:
+class Shelf(NamedTuple):
     """All connections and what was set up for their models."""
 
     connections: tuple[Kept, ...]

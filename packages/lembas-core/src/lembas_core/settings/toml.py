@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from lembas_core.settings.service import SettingInfo
+    from lembas_core.settings.values import SettingInfo
 
 __all__ = ("to_toml",)
 

@@ -1,16 +1,19 @@
-"""Connections and models as people see them."""
+"""Connections, models and settings as people see them."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from datetime import datetime
+from typing import Any, Literal
 
 from lembas_core.endpoints import Timeouts
 from lembas_core.endpoints.values import ModelInfo
 from lembas_core.settings.catalogue import Kind
 from lembas_core.settings.shelf import ModelSetup
 
-__all__ = ("ConnectionInfo", "ConnectionTest", "ModelEntry")
+__all__ = ("ConnectionInfo", "ConnectionTest", "ModelEntry", "SettingInfo", "Source")
+
+Source = Literal["default", "environment", "database", "file"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -85,3 +88,15 @@ class ModelEntry:
     context_window: int | None
     problem: str
     setup: ModelSetup
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SettingInfo:
+    """A setting with its value, where that comes from, and whether the file locks it."""
+
+    key: str
+    value: Any
+    default: Any
+    description: str
+    source: Source
+    locked: bool

@@ -11,10 +11,9 @@ from lembas_core.people.owner import PersonInfo
 from lembas_core.settings.connections import Connections as AsyncConnections
 from lembas_core.settings.models import Models as AsyncModels
 from lembas_core.settings.registry import InstanceSettings
-from lembas_core.settings.service import SettingInfo
 from lembas_core.settings.service import Settings as AsyncSettings
 from lembas_core.settings.shelf import ModelSetup
-from lembas_core.settings.values import ConnectionInfo, ConnectionTest, ModelEntry
+from lembas_core.settings.values import ConnectionInfo, ConnectionTest, ModelEntry, SettingInfo
 from lembas_core.sync.loop import Loop
 
 if TYPE_CHECKING:
