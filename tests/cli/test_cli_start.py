@@ -20,9 +20,11 @@ HEAVY = {"anyio", "cryptography", "httpx2", "mcp", "pydantic", "rich", "sqlalche
 PROBE = """
 import json, sys
 sys.argv = ["lembas", *sys.argv[1:]]
-from lembas_cli import main
+from lembas_cli.front import at_once
 try:
-    main()
+    if at_once(sys.argv[1:], "") is None:
+        from lembas_cli.app import run
+        run(sys.argv[1:])
 finally:
     print(json.dumps(sorted(sys.modules)), file=sys.stderr)
 """

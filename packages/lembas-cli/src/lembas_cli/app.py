@@ -43,9 +43,7 @@ def run(arguments: list[str]) -> int:
     """Run one command and return the exit code. Every failure becomes one sentence on stderr."""
     # A command is mostly imports: collecting while they build long-lived objects costs a quarter of the time.
     gc.set_threshold(100_000, 50, 50)
-    code = _outcome(arguments)
-    gc.freeze()
-    return code
+    return _outcome(arguments)
 
 
 def _outcome(arguments: list[str]) -> int:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import sys
 from importlib import import_module
 from typing import Any, Final, cast
@@ -42,12 +41,5 @@ class Root(click.Group):
             result = super().invoke(ctx)
             sys.stdout.flush()
         except BrokenPipeError:
-            _silence_stdout()
             return READER_GONE
         return result
-
-
-def _silence_stdout() -> None:
-    # What is still buffered must not complain at exit.
-    nowhere = os.open(os.devnull, os.O_WRONLY)
-    os.dup2(nowhere, sys.stdout.fileno())
