@@ -131,10 +131,9 @@ def test_no_bytes_break_a_decoder(pieces: list[bytes]) -> None:
     outcome(OllamaDecoder(FAULTS), pieces)
 
 
-KEYS = st.sampled_from(
-    "choices delta content index tool_calls function name arguments id error message finish_reason usage "
-    "prompt_tokens reasoning text done object thinking".split()
-)
+CHUNK_KEYS = ["choices", "delta", "content", "index", "tool_calls", "function", "name", "arguments", "id"]
+OTHER_KEYS = ["error", "message", "finish_reason", "usage", "prompt_tokens", "reasoning", "text", "done"]
+KEYS = st.sampled_from([*CHUNK_KEYS, *OTHER_KEYS, "object", "thinking"])
 JSON = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=8),
     lambda inner: st.lists(inner, max_size=3) | st.dictionaries(KEYS, inner, max_size=4),

@@ -163,8 +163,8 @@ class ReplyDecoder:
             return
         if self._known and end.finish == "incomplete":
             raise self._faults.dropped("before the reply began")
-        if self._known or not (self._events or self._framing.shape):
+        if self._known or (self.done and self._events) or (self._framing.pinged and not self._events):
             raise self._faults.empty()
         if self._framing.shape == "sse" and self._events:
-            raise self._faults.empty() if self.done else self._faults.garbled("no event holds JSON")
+            raise self._faults.garbled("no event holds JSON")
         raise self._faults.not_an_api()

@@ -13,7 +13,7 @@ from typing import Any, Final
 from urllib.parse import urlsplit
 
 from lembas_core.endpoints import overflow
-from lembas_core.endpoints.messages import message_of, plain, status_in
+from lembas_core.endpoints.messages import facts_of, message_of, plain, status_in
 from lembas_core.endpoints.waits import retry_after
 from lembas_core.endpoints.wire import load, scrubbed
 from lembas_core.errors import (
@@ -55,10 +55,12 @@ class Faults:
     Args:
         where: The endpoint's URL without credentials, as its errors name it.
         secrets: What must never stand in a sentence: the key and the values of extra headers.
+        keyed: Whether a key is sent.
     """
 
-    def __init__(self, where: str, secrets: Iterable[str] = ()) -> None:
+    def __init__(self, where: str, secrets: Iterable[str] = (), *, keyed: bool = True) -> None:
         self.where = where
+        self._keyed = keyed
         self._secrets = sorted((s for s in secrets if len(s) > 3), key=len, reverse=True)
 
     def clean(self, message: str) -> str:
@@ -77,28 +79,28 @@ class Faults:
             return self._redirect(status, headers.get("location", ""))
         said = load(body)
         message = self.clean(plain(body) if said is None else message_of(said))
-        raw = body[:8192].decode("utf-8", "replace")
-        return self._classified(status, message, raw, retry_after(headers, raw), model, path)
+        facts = plain(body) if said is None else facts_of(said)
+        return self._classified(status, message, facts, retry_after(headers, facts), model, path)
 
     def told(self, said: Any, *, model: str = "") -> EndpointError:
         """The error that an error object within a stream tells of."""
         message = self.clean(message_of(said)) or "an error without words"
-        raw = str(said)[:8192]
-        return self._classified(status_in(said), message, raw, retry_after({}, raw), model, "")
+        facts = facts_of(said)
+        return self._classified(status_in(said), message, facts, retry_after({}, facts), model, "")
 
     def _classified(
-        self, status: int, message: str, raw: str, wait: float | None, model: str, path: str
+        self, status: int, message: str, facts: str, wait: float | None, model: str, path: str
     ) -> EndpointError:
         says = f" It says: {message}" if message else ""
-        if overflow.speaks_of_it(raw) or status == 413:
-            return self.too_long(says, raw)
-        if status in (401, 402, 403, 407) or _NO_QUOTA.search(raw):
-            return self._unauthorised(status, says, raw)
+        if overflow.speaks_of_it(facts) or status == 413:
+            return self.too_long(says, facts)
+        if status in (401, 402, 403, 407) or _NO_QUOTA.search(facts):
+            return self._unauthorised(status, says, facts)
         if status in (429, 529) or (status == 503 and wait is not None):
             return self._rate_limited(says, wait)
-        if 400 <= status < 500 and _FILTERED.search(raw):
+        if 400 <= status < 500 and _FILTERED.search(facts):
             return ContentFiltered(f"{self.where} withheld the answer.{says}", endpoint=self.where)
-        if 400 <= status < 500 and _MODEL_MISSING.search(raw):
+        if 400 <= status < 500 and _MODEL_MISSING.search(facts):
             named = f"the model {model!r}" if model else "this model"
             return ModelMissing(f"{self.where} does not know {named}.{says}", endpoint=self.where)
         if status in (404, 405, 410):
@@ -111,9 +113,9 @@ class Faults:
         """A `BadResponse` whose sentence begins with the endpoint and goes on with `predicate`."""
         return BadResponse(f"{self.where} {predicate}", endpoint=self.where, reason=reason, status=status)
 
-    def too_long(self, says: str, raw: str) -> ContextExceeded:
+    def too_long(self, says: str, facts: str) -> ContextExceeded:
         """The request does not fit."""
-        window, asked = overflow.window_in(raw), overflow.asked_in(raw)
+        window, asked = overflow.window_in(facts), overflow.asked_in(facts)
         size = f" ({asked:,} of at most {window:,} tokens)" if asked and window else ""
         return ContextExceeded(
             f"The conversation is too long for the model at {self.where}{size}: shorten or compact it.{says}",
@@ -163,13 +165,14 @@ class Faults:
         """A reply that a filter kept back whole."""
         return ContentFiltered(f"{self.where} withheld the answer (content filter).", endpoint=self.where)
 
-    def _unauthorised(self, status: int, says: str, raw: str) -> Unauthorised:
-        if status == 402 or _NO_QUOTA.search(raw):
-            todo = "the account behind the key has nothing left to spend."
+    def _unauthorised(self, status: int, says: str, facts: str) -> Unauthorised:
+        if status == 402 or _NO_QUOTA.search(facts):
+            predicate = "refuses: the account behind the key has nothing left to spend."
+        elif self._keyed:
+            predicate = f"refused the key ({status}): check the key of this connection."
         else:
-            todo = f"refused the key ({status}): check the key of this connection."
-        sentence = f"{self.where} {todo}" if "refused" in todo else f"{self.where} refuses: {todo}"
-        return Unauthorised(sentence + says, endpoint=self.where)
+            predicate = f"wants a key ({status}): give this connection one."
+        return Unauthorised(f"{self.where} {predicate}{says}", endpoint=self.where)
 
     def _rate_limited(self, says: str, wait: float | None) -> RateLimited:
         when = "later" if wait is None else f"in {wait:.0f} seconds"

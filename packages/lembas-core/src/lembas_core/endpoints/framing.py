@@ -28,6 +28,11 @@ class Framing:
         self._document: list[bytes] | None = None
         self._size = 0
 
+    @property
+    def pinged(self) -> bool:
+        """Whether the body holds nothing but signs of life so far, or nothing at all."""
+        return self.shape is None or (isinstance(self._decoder, SSEDecoder) and self._decoder.pinged)
+
     def feed(self, data: bytes) -> list[bytes]:
         """The JSON texts (or event data) that `data` completes.
 

@@ -5,9 +5,11 @@ from __future__ import annotations
 import re
 from typing import Any, Final, cast
 
-__all__ = ("is_error", "message_of", "plain", "status_in")
+__all__ = ("facts_of", "is_error", "message_of", "plain", "status_in")
 
 _DEPTH: Final = 6
+_LONGEST_FACT: Final = 2000
+_ECHOES: Final = ("input", "body", "prompt", "messages", "request", "params")
 _KEYS: Final = ("message", "error", "detail", "msg", "errors", "error_description", "title", "reason", "code")
 _STATUSES: Final[dict[str, int]] = {
     "authentication_error": 401,
@@ -56,6 +58,21 @@ def _raw(known: dict[str, Any]) -> str:
     metadata = known.get("metadata")
     raw = cast("dict[str, Any]", metadata).get("raw") if isinstance(metadata, dict) else None
     return raw if isinstance(raw, str) else ""
+
+
+def facts_of(said: Any, depth: int = _DEPTH) -> str:
+    """All short texts and numbers in an error object with their names, for looking up what it tells of.
+
+    What an error repeats of the request is left out: a prompt may speak of anything.
+    """
+    if isinstance(said, (dict, list)) and depth == 0:
+        return ""
+    if isinstance(said, list):
+        return "\n".join(facts_of(item, depth - 1) for item in cast("list[Any]", said)[:5])
+    if not isinstance(said, dict):
+        return str(said)[:_LONGEST_FACT]
+    known = cast("dict[str, Any]", said).items()
+    return "\n".join(f"{key}: {facts_of(value, depth - 1)}" for key, value in known if key not in _ECHOES)
 
 
 def status_in(said: Any) -> int:

@@ -19,9 +19,13 @@ class ErrorEvent(bytes):
 
 
 class SSEDecoder:
-    """Splits a stream into the data of its events; comments, ids and empty events are left out."""
+    """Splits a stream into the data of its events; comments, ids and empty events are left out.
 
-    __slots__ = ("_after_cr", "_fresh", "_limit", "_open", "_open_size", "_tail", "_tail_size")
+    Attributes:
+        pinged: A comment came, which servers send to show that they are there.
+    """
+
+    __slots__ = ("_after_cr", "_fresh", "_limit", "_open", "_open_size", "_tail", "_tail_size", "pinged")
 
     def __init__(self, limit: int = MAX_EVENT_BYTES) -> None:
         self._limit = limit
@@ -30,6 +34,7 @@ class SSEDecoder:
         self._tail_size = self._open_size = 0
         self._fresh = True
         self._after_cr = False
+        self.pinged = False
 
     def feed(self, data: bytes) -> list[bytes]:
         """The data of the events that `data` completes.
@@ -92,7 +97,7 @@ class SSEDecoder:
         blocks = whole.split(b"\n\n")
         rest = blocks.pop()
         for block in blocks:
-            if block.startswith(b"data: ") and b"\n" not in block:
+            if block.startswith(b"data: ") and len(block) > 6 and b"\n" not in block:
                 events.append(block[6:])
             elif block:
                 self._open.append(block)
@@ -114,6 +119,8 @@ class SSEDecoder:
             value = value.removeprefix(b" ")
             if field == b"data":
                 data.append(value)
+            elif line.startswith(b":"):
+                self.pinged = True
             elif field == b"error":
                 failed = True
                 data.append(value)

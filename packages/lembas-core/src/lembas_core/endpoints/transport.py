@@ -6,6 +6,7 @@ and netrc of the environment are not read, and leaving a body early closes its c
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping
 from typing import Final
 
@@ -129,11 +130,18 @@ class Answer:
             raise self._faults.garbled(str(error)) from None
 
     async def read(self, limit: int, seconds: float) -> bytes:
-        """The body, at most `limit` bytes of it; what comes later than `seconds` is left out."""
+        """The body, at most `limit` bytes of it.
+
+        Raises:
+            EndpointError: It is not there within `seconds`, or broken.
+        """
         read = bytearray()
-        with anyio.move_on_after(seconds):
-            while len(read) < limit and (piece := await self.piece(seconds)) is not None:
-                read += piece
+        try:
+            with anyio.fail_after(seconds):
+                while len(read) < limit and (piece := await self.piece(math.inf)) is not None:
+                    read += piece
+        except TimeoutError:
+            raise self._faults.silent(seconds) from None
         return bytes(read[:limit])
 
     async def aclose(self) -> None:

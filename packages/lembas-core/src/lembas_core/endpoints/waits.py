@@ -15,7 +15,7 @@ LONGEST_WAIT: Final = 300.0
 """The longest wait in seconds that an endpoint can ask for; a longer one counts as this."""
 
 _SAID: Final = re.compile(
-    r"(?:(?:try again|retry)(?: in| after)?|\"retryDelay\":) ?\"?"
+    r"(?:(?:try again|retry)(?: in| after)?|\"?retryDelay\"?:) ?\"?"
     r"(?:(?P<m>\d{1,6})m)?(?P<n>\d{1,9}(?:\.\d{1,9})?) ?(?P<unit>ms|s)",
     re.IGNORECASE,
 )
