@@ -23,7 +23,7 @@ async def test_the_note_is_saved() -> None:
     # Each list answers one request; an unexpected request and an unused step both fail the test.
     async with Script([call("add_note", title="Gate")], [text("Noted.")]) as script:
         async with Lembas.open(":memory:") as lembas:
-            chat = lembas.chat(model=script, tools=[add_note], on_question=allow, titled=False)
+            chat = lembas.chat(model=script, tools=[add_note], on_question=allow)
             reply = await chat.say("Note the gate.")
         assert reply.text == "Noted."
         assert saved == ["Gate"]

@@ -24,9 +24,8 @@ def example(name: str) -> ModuleType:
 
 @pytest.fixture(autouse=True)
 def own_place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Nothing of the person who runs the tests is touched, and no title is asked for in between."""
+    """Nothing of the person who runs the tests is touched."""
     monkeypatch.setenv("LEMBAS_DATA_DIR", str(tmp_path))
-    monkeypatch.setenv("LEMBAS_TITLES", "off")
 
 
 async def test_asking_once(capsys: pytest.CaptureFixture[str]) -> None:

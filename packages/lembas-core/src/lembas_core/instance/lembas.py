@@ -113,7 +113,7 @@ class Lembas:
         limits: Limits | None = None,
         temporary: bool = False,
         title: str | None = None,
-        titled: bool = True,
+        titled: bool | None = None,
     ) -> Chat:
         """A new chat; nothing is stored before its first turn.
 
@@ -128,8 +128,11 @@ class Lembas:
             limits: How far a reply may go.
             temporary: Never listed, and gone a day after its last activity.
             title: Its title; its first words until a model finds a better one when None.
-            titled: Whether a model may find one.
+            titled: Whether a model may find one, with a request of its own. None is yes for models that are
+                named; whoever hands in a client counts its requests.
         """
+        client = None if isinstance(model, str) else model
+        titled = client is None if titled is None else titled
         setup = ChatSetup(
             title=title,
             system=system,
@@ -139,7 +142,6 @@ class Lembas:
             temporary=temporary,
             titled=titled,
         )
-        client = None if isinstance(model, str) else model
         run = RunWith(
             tools=Toolset(*tools), on_question=on_question, permit=permit, limits=limits, model=client
         )

@@ -8,6 +8,7 @@ from typing import Any, Literal, NamedTuple, cast
 
 from sqlalchemy import Connection, Row, select
 
+from lembas_core.endpoints import Timeouts
 from lembas_core.endpoints.values import ModelInfo
 from lembas_core.store import tables
 
@@ -64,7 +65,7 @@ class Kept(NamedTuple):
     url: str
     key_sealed: str | None
     headers_sealed: str | None
-    timeouts: Mapping[str, float]
+    timeouts: Timeouts
     enabled: bool
     position: int
     catalogue: Catalogue | None
@@ -90,13 +91,18 @@ def _kept(row: Row[Any]) -> Kept:
         url=row.url,
         key_sealed=row.key_sealed,
         headers_sealed=row.headers_sealed,
-        timeouts=row.timeouts or {},
+        timeouts=_timeouts(row.timeouts or {}),
         enabled=row.enabled,
         position=row.position,
         catalogue=Catalogue.from_json(row.catalogue),
         catalogue_at=row.catalogue_at,
         problem=row.catalogue_error or "",
     )
+
+
+def _timeouts(values: Mapping[str, float]) -> Timeouts:
+    """What is set; names of a newer version are left out."""
+    return Timeouts(**{name: values[name] for name in Timeouts.__slots__ if name in values})
 
 
 def _entry_to_json(entry: Entry) -> dict[str, Any]:

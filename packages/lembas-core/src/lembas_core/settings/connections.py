@@ -213,7 +213,7 @@ class Connections:
             found_kind=kept.kind if kept.catalogue is None else kept.catalogue.kind,
             key=key,
             header_names=headers,
-            timeouts=Timeouts(**kept.timeouts),
+            timeouts=kept.timeouts,
             enabled=kept.enabled,
             model_count=len(kept.catalogue.entries) if kept.catalogue is not None else None,
             asked_at=kept.catalogue_at,

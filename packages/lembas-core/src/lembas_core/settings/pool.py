@@ -6,7 +6,7 @@ import json
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from lembas_core.endpoints import Endpoint, Timeouts
+from lembas_core.endpoints import Endpoint
 
 if TYPE_CHECKING:
     from lembas_core.settings.catalogue import Kept
@@ -62,9 +62,9 @@ class Endpoints:
             key=self._vault().open(kept.key_sealed) if kept.key_sealed else None,
             kind=found if kept.kind == "auto" else kept.kind,
             headers=json.loads(self._vault().open(kept.headers_sealed)) if kept.headers_sealed else None,
-            timeouts=Timeouts(**kept.timeouts),
+            timeouts=kept.timeouts,
         )
 
 
 def _mark(kept: Kept) -> tuple[object, ...]:
-    return kept.url, kept.kind, kept.key_sealed, kept.headers_sealed, tuple(sorted(kept.timeouts.items()))
+    return kept.url, kept.kind, kept.key_sealed, kept.headers_sealed, kept.timeouts

@@ -106,7 +106,7 @@ class Lembas:
         limits: Limits | None = None,
         temporary: bool = False,
         title: str | None = None,
-        titled: bool = True,
+        titled: bool | None = None,
     ) -> Chat:
         """A new chat; nothing is stored before its first turn.
 
