@@ -10,7 +10,7 @@ from lembas_core.errors import Conflict, Invalid, NotFound, SecretMissing, Unaut
 from lembas_core.instance import Lembas
 from lembas_core.settings.shelf import ModelSetup
 from lembas_core.store import tables
-from sqlalchemy import select
+from sqlalchemy import select, update
 from support.model_server import ModelServer, serving
 
 KEY = "sk-abcdefghijklmnop-1234"
@@ -180,6 +180,23 @@ async def test_without_the_secret_key_a_connection_is_listed_with_one_sentence(t
     async with Lembas.open(config=config) as lembas:
         info = await lembas.connections.get("here")
         assert info.key == "…"
-        assert "secret key" in info.problem
+        assert "key of the stored secrets is missing" in info.problem
         with pytest.raises(SecretMissing):
             await lembas.models.resolve("here/alpha")
+
+
+async def test_a_key_for_an_address_that_moved_meanwhile_is_not_kept(
+    lembas: Lembas, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made = await lembas.connections.add(NOWHERE, name="here", enabled=False)
+    moved = update(tables.connections).values(url="https://elsewhere.example")
+    sealing = lembas.connections._sealed  # pyright: ignore[reportPrivateUsage]
+
+    async def meanwhile(secret: str | None) -> str | None:
+        await lembas.store.write(lambda c: c.execute(moved).rowcount)
+        return await sealing(secret)
+
+    monkeypatch.setattr(lembas.connections, "_sealed", meanwhile)
+    with pytest.raises(Conflict, match="meanwhile"):
+        await lembas.connections.update("here", key=KEY)
+    assert (await lembas.connections.get(made.id)).key is None

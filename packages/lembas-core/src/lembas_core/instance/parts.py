@@ -63,7 +63,7 @@ class Parts:
 
 
 def _vault(config: Config, store: Store) -> Vault:
-    from lembas_core.store.secrets import Vault, load_vault, new_key
+    from lembas_core.store.secrets import Vault, load_vault
 
     in_memory = store.dialect == "sqlite" and store.path is None
-    return Vault(new_key()) if in_memory else load_vault(config)
+    return Vault() if in_memory else load_vault(config)

@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
+from anyio import to_thread
 from sqlalchemy import Connection, delete, func, insert, select, update
 
 from lembas_core.clock import Clock
@@ -47,7 +48,9 @@ class Connections:
 
     async def list(self) -> tuple[ConnectionInfo, ...]:
         """Every connection in the administrator's order, at once: no endpoint is asked."""
-        return tuple(self._info(kept) for kept in await self._store.read(read_connections))
+        return await self._store.read(
+            lambda connection: tuple(self._info(kept) for kept in read_connections(connection))
+        )
 
     async def get(self, name: str) -> ConnectionInfo:
         """One connection.
@@ -55,7 +58,7 @@ class Connections:
         Raises:
             NotFound: There is none of that name.
         """
-        return self._info(await self._kept(name))
+        return await self._told(await self._kept(name))
 
     async def add(
         self,
@@ -87,8 +90,8 @@ class Connections:
             "id": new_id(),
             "url": checked_url(url),
             "kind": kind,
-            "key_sealed": self._sealed(checked_key(key)),
-            "headers_sealed": self._sealed_headers(headers),
+            "key_sealed": await self._sealed(checked_key(key)),
+            "headers_sealed": await self._sealed_headers(headers),
             "timeouts": asdict(timeouts or Timeouts()),
             "enabled": enabled,
             "created_at": self._clock.now(),
@@ -98,7 +101,7 @@ class Connections:
         kept = await self._kept(values["id"])
         if enabled:
             self._discovery.refresh_soon([kept])
-        return self._info(kept)
+        return await self._told(kept)
 
     async def update(
         self,
@@ -138,12 +141,12 @@ class Connections:
         }
         values = {field: value for field, value in values.items() if value is not None}
         if key is not KEEP:
-            values["key_sealed"] = self._sealed(checked_key(key))
+            values["key_sealed"] = await self._sealed(checked_key(key))
         if headers is not KEEP:
-            values["headers_sealed"] = self._sealed_headers(headers)
+            values["headers_sealed"] = await self._sealed_headers(headers)
         if address != kept.url or (kind is not None and kind != kept.kind):
             values |= {"catalogue": [], "catalogue_at": None, "catalogue_error": ""}
-        await self._store.write(lambda connection: _change(connection, kept.id, values))
+        await self._store.write(lambda connection: _change(connection, kept, values))
         return await self.get(kept.id)
 
     async def remove(self, name: str) -> None:
@@ -190,12 +193,18 @@ class Connections:
                 return kept
         raise NotFound(f"There is no connection {name!r}.{near(name, [kept.name for kept in every])}")
 
-    def _sealed(self, secret: str | None) -> str | None:
-        return self._vault().seal(secret) if secret is not None else None
+    async def _sealed(self, secret: str | None) -> str | None:
+        if secret is None:
+            return None
+        # In a thread: the first secret makes the key file and imports cryptography.
+        return await to_thread.run_sync(lambda: self._vault().seal(secret))
 
-    def _sealed_headers(self, headers: Mapping[str, str] | None) -> str | None:
+    async def _sealed_headers(self, headers: Mapping[str, str] | None) -> str | None:
         checked = checked_headers(headers)
-        return self._sealed(json.dumps(checked)) if checked else None
+        return await self._sealed(json.dumps(checked)) if checked else None
+
+    async def _told(self, kept: Kept) -> ConnectionInfo:
+        return await to_thread.run_sync(self._info, kept)
 
     def _info(self, kept: Kept) -> ConnectionInfo:
         problem, key, headers = kept.problem, None, ()
@@ -230,12 +239,15 @@ def _insert(connection: Connection, values: Mapping[str, Any], wanted: str | Non
     connection.execute(insert(table).values(**values, name=name, position=(last or 0) + 1))
 
 
-def _change(connection: Connection, connection_id: str, values: Mapping[str, Any]) -> None:
+def _change(connection: Connection, kept: Kept, values: Mapping[str, Any]) -> None:
     table = tables.connections
-    others = connection.execute(select(table.c.name).where(table.c.id != connection_id)).scalars()
+    others = connection.execute(select(table.c.name).where(table.c.id != kept.id)).scalars()
     if "name" in values:
         _refuse_taken(values["name"], set(others))
-    connection.execute(update(table).where(table.c.id == connection_id).values(**values))
+    # A key that is given now was meant for the address that was there.
+    same = (table.c.id == kept.id, table.c.url == kept.url)
+    if not connection.execute(update(table).where(*same).values(**values)).rowcount:
+        raise Conflict(f"Somebody else changed the connection {kept.name!r} meanwhile.")
 
 
 def _remove(connection: Connection, connection_id: str) -> None:

@@ -6,6 +6,9 @@ import json
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
+import anyio
+from anyio import to_thread
+
 from lembas_core.endpoints import Endpoint
 
 if TYPE_CHECKING:
@@ -22,6 +25,7 @@ class Endpoints:
         self._vault = vault
         self._open: dict[str, tuple[tuple[object, ...], Endpoint]] = {}
         self._retired: list[Endpoint] = []
+        self._making = anyio.Lock()
 
     async def get(self, kept: Kept) -> Endpoint:
         """The endpoint of a connection as it is now.
@@ -29,20 +33,25 @@ class Endpoints:
         Raises:
             SecretMissing: Its key cannot be read.
         """
-        mark = _mark(kept)
-        held = self._open.get(kept.id)
-        if held is not None and held[0] == mark:
-            return held[1]
-        endpoint = self._make(kept)
-        if held is not None:
-            # Replies may still stream through it; it is closed with the instance.
-            self._retired.append(held[1])
-        self._open[kept.id] = mark, endpoint
-        # Entered, it keeps its connections for the next request.
-        return await endpoint.__aenter__()
+        if (endpoint := self._held(kept)) is not None:
+            return endpoint
+        async with self._making:
+            if (endpoint := self._held(kept)) is not None:
+                return endpoint
+            endpoint = await self._make(kept)
+            self.forget(kept.id)
+            self._open[kept.id] = _mark(kept), endpoint
+            return endpoint
+
+    def _held(self, kept: Kept) -> Endpoint | None:
+        mark, endpoint = self._open.get(kept.id, (None, None))
+        return endpoint if mark == _mark(kept) else None
 
     def forget(self, connection_id: str) -> None:
-        """Make the next `get` build a new endpoint."""
+        """Make the next `get` build a new endpoint.
+
+        Replies may still stream through the one that is there; it is closed with the instance.
+        """
         held = self._open.pop(connection_id, None)
         if held is not None:
             self._retired.append(held[1])
@@ -55,15 +64,23 @@ class Endpoints:
         for endpoint in endpoints:
             await endpoint.aclose()
 
-    def _make(self, kept: Kept) -> Endpoint:
+    async def _make(self, kept: Kept) -> Endpoint:
         found = kept.catalogue.kind if kept.catalogue is not None else "auto"
-        return Endpoint(
+        headers = await self._opened(kept.headers_sealed)
+        endpoint = Endpoint(
             kept.url,
-            key=self._vault().open(kept.key_sealed) if kept.key_sealed else None,
+            key=await self._opened(kept.key_sealed),
             kind=found if kept.kind == "auto" else kept.kind,
-            headers=json.loads(self._vault().open(kept.headers_sealed)) if kept.headers_sealed else None,
+            headers=json.loads(headers) if headers is not None else None,
             timeouts=kept.timeouts,
         )
+        # Entered, it keeps its connections for the next request.
+        return await endpoint.__aenter__()
+
+    async def _opened(self, sealed: str | None) -> str | None:
+        if sealed is None:
+            return None
+        return await to_thread.run_sync(lambda: self._vault().open(sealed))
 
 
 def _mark(kept: Kept) -> tuple[object, ...]:
