@@ -159,7 +159,7 @@ def _hit(hit: FoundHit) -> Hit:
         title=hit.title,
         url=to_url(hit.chat_id, hit.message_id),
         text=hit.snippet.replace("\x02", "**").replace("\x03", "**"),
-        where=hit.role if hit.message_id else "title",
+        where=hit.role or "title",
         updated=_iso(hit.at),
     )
 
