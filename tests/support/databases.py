@@ -1,7 +1,7 @@
 """Databases for tests: an SQLite file, SQLite in memory, and a real PostgreSQL that a wheel brings.
 
-PostgreSQL refuses to run as root, which is who runs tests in a container. There its programs and its data lie in a
-folder of the user `nobody`, as whom they run.
+PostgreSQL refuses to run as root, which is who runs tests in a container. There its programs and its data
+lie in a folder of the user `nobody`, as whom they run.
 """
 
 from __future__ import annotations

@@ -28,8 +28,8 @@ class Job(Generic[T]):
     __slots__ = ("_error", "_event", "_value", "ended", "fn")
 
     def __init__(self, fn: Callable[[Connection], T]) -> None:
-        self.fn = fn
-        self.ended = False
+        self.fn: Callable[[Connection], T] = fn
+        self.ended: bool = False
         self._error: BaseException | None = None
         self._value: T | None = None
         self._event: anyio.Event | None = None

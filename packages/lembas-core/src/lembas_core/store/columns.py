@@ -31,8 +31,8 @@ def clean(text: str) -> str:
 class CleanText(TypeDecorator[str]):
     """Text of any length, or of at most `length` characters, cleaned on its way in."""
 
-    impl = Text
-    cache_ok = True
+    impl: Any = Text
+    cache_ok: bool | None = True
 
     def __init__(self, length: int | None = None) -> None:
         super().__init__()
@@ -50,8 +50,8 @@ class CleanText(TypeDecorator[str]):
 class Moment(TypeDecorator[datetime]):
     """A moment in UTC: `timestamptz` on PostgreSQL, ISO 8601 text that sorts on SQLite."""
 
-    impl = DateTime
-    cache_ok = True
+    impl: Any = DateTime
+    cache_ok: bool | None = True
 
     def load_dialect_impl(self, dialect: Dialect) -> TypeEngine[Any]:
         """The database's own type."""
@@ -77,8 +77,8 @@ class Moment(TypeDecorator[datetime]):
 class Json(TypeDecorator[Any]):
     """A JSON value as compact text; None is NULL."""
 
-    impl = Text
-    cache_ok = True
+    impl: Any = Text
+    cache_ok: bool | None = True
 
     def process_bind_param(self, value: Any, dialect: Dialect) -> str | None:
         """Encode, with the strings inside cleaned."""

@@ -9,7 +9,7 @@ from sqlalchemy.exc import DBAPIError, IntegrityError, OperationalError
 
 from lembas_core.errors import Conflict, LembasError, StoreError
 
-__all__ = ("is_retriable", "told")
+__all__ = ("is_damage", "is_retriable", "told")
 
 # SQLite's primary result codes: https://sqlite.org/rescode.html
 _BUSY, _LOCKED, _READONLY, _IOERR, _CORRUPT, _FULL, _CANTOPEN, _NOTADB = 5, 6, 8, 10, 11, 13, 14, 26
@@ -45,12 +45,21 @@ def told(error: Exception, where: str) -> Exception:
         return error
     if isinstance(error, IntegrityError | sqlite3.IntegrityError):
         return Conflict("Somebody else changed the same thing first, or a thing of that name exists already.")
+    if isinstance(error, IsADirectoryError):
+        return StoreError(f"{where} is a folder; give the name of a file in it.")
     cause = error.orig if isinstance(error, DBAPIError) else error
     if isinstance(cause, sqlite3.Error):
         return StoreError(_sqlite_sentence(cause, where))
     if isinstance(error, DBAPIError):
         return StoreError(_postgresql_sentence(error, where))
+    if isinstance(error, OSError):
+        return StoreError(f"The database {where} cannot be opened: {error.strerror or error}.")
     return error
+
+
+def is_damage(error: sqlite3.Error) -> bool:
+    """Whether SQLite found what it reads to be damaged."""
+    return _code(error) == _CORRUPT
 
 
 def is_retriable(error: Exception) -> bool:
@@ -59,9 +68,12 @@ def is_retriable(error: Exception) -> bool:
 
 
 def _sqlite_sentence(error: sqlite3.Error, where: str) -> str:
-    code = getattr(error, "sqlite_errorcode", None)
-    sentence = _SENTENCES.get(-1 if code is None else code & 0xFF)
+    sentence = _SENTENCES.get(_code(error))
     return (sentence or "The database {where} refused that ({said}).").format(where=where, said=error)
+
+
+def _code(error: sqlite3.Error) -> int:
+    return getattr(error, "sqlite_errorcode", 0) & 0xFF
 
 
 def _state(error: DBAPIError) -> str:

@@ -47,18 +47,18 @@ def find_place(where: str | Path) -> Place:
         ) from None
     match url.get_backend_name():
         case "sqlite":
-            return _file(url.database or ":memory:")
+            return _file(url.database or ":memory:", **url.query)
         case "postgresql" | "postgres":
             return _postgresql(url)
         case other:
             raise StoreError(f"A database of the kind {other!r} is not supported; use SQLite or PostgreSQL.")
 
 
-def _file(name: str) -> Place:
+def _file(name: str, **query: str | tuple[str, ...]) -> Place:
     if name == ":memory:":
         return Place("sqlite", None, URL.create("sqlite"), ":memory:")
     path = Path(name).expanduser().absolute()
-    return Place("sqlite", path, URL.create("sqlite", database=str(path)), str(path))
+    return Place("sqlite", path, URL.create("sqlite", database=str(path), query=query), str(path))
 
 
 def _postgresql(url: URL) -> Place:

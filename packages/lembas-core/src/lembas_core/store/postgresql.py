@@ -5,15 +5,17 @@ from __future__ import annotations
 import random
 import time
 from collections.abc import Callable
+from datetime import datetime
 from typing import Final, TypeVar
 
 import anyio
 from anyio.to_thread import run_sync
 from sqlalchemy import Connection, create_engine
 
+from lembas_core.errors import StoreError
 from lembas_core.store.faults import is_retriable, told
 from lembas_core.store.places import Place
-from lembas_core.store.tables import metadata
+from lembas_core.store.postgresql_schema import update
 
 __all__ = ("PostgreSQL",)
 
@@ -39,16 +41,23 @@ class PostgreSQL:
         )
         self._readers = self._engine.execution_options(postgresql_readonly=True)
         self._limiter = anyio.CapacityLimiter(_CONNECTIONS)
+        self._closed = False
 
-    async def open(self) -> None:
-        """Bring the schema up to date."""
-        await self.write(metadata.create_all)
+    async def open(self, now: datetime) -> tuple[str, ...]:
+        """Bring the schema up to date; what is left to do by hand is returned."""
+        del now  # nothing is copied, so no copy needs a date
+        try:
+            return await self.write(lambda connection: update(connection, self._place.shown))
+        except BaseException:
+            await self.aclose()
+            raise
 
     async def read(self, fn: Callable[[Connection], T]) -> T:
         """Run `fn` in a thread on one moment of the database; it cannot write."""
         return await run_sync(self._read, fn, limiter=self._limiter)
 
     def _read(self, fn: Callable[[Connection], T]) -> T:
+        self._be_open()
         try:
             with self._readers.connect() as connection:
                 return fn(connection)
@@ -60,6 +69,7 @@ class PostgreSQL:
         return await run_sync(self._write, fn, limiter=self._limiter)
 
     def _write(self, fn: Callable[[Connection], T]) -> T:
+        self._be_open()
         for attempt in range(_TRIES):
             try:
                 with self._engine.begin() as connection:
@@ -70,7 +80,12 @@ class PostgreSQL:
             time.sleep(random.uniform(0, 0.002 * 2**attempt))
         raise AssertionError("unreachable")
 
+    def _be_open(self) -> None:
+        if self._closed:
+            raise StoreError("The database has been closed.")
+
     async def aclose(self) -> None:
         """Close the connections."""
+        self._closed = True
         with anyio.CancelScope(shield=True):
             await run_sync(self._engine.dispose, limiter=self._limiter)

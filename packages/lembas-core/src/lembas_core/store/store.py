@@ -24,11 +24,15 @@ class Store:
 
     A transaction is a function of a SQLAlchemy `Connection`: it runs in a thread, returns plain values or
     fetched rows, never commits, and undoes what it did by raising. It may run twice, so it does nothing else.
+
+    Attributes:
+        manual_steps: What the database needs and cannot be done by itself, each as a sentence.
     """
 
     def __init__(self, place: Place) -> None:
         """`Store.open` is for everybody; this opens nothing yet."""
         self._place = place
+        self.manual_steps: tuple[str, ...] = ()
         if place.dialect == "sqlite":
             self._database = SQLite(place)
         else:
@@ -49,7 +53,7 @@ class Store:
             NewerDatabase: A newer LLeMbas wrote it; it is left untouched.
         """
         store = cls(find_place(where))
-        await store._database.open()
+        store.manual_steps = await store._database.open(clock.now())
         return store
 
     @property

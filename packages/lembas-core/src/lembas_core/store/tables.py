@@ -116,6 +116,7 @@ class _Messages(TypedColumns):
     context_window: Named[int | None] = Column(Integer())
     first_token_seconds: Named[float | None] = Column(Float(53))
     seconds: Named[float | None] = Column(Float(53))
+    writing_seconds: Named[float | None] = Column(Float(53))
     rounds: Named[int] = Column(Integer(), server_default=_ZERO)
     estimated: Named[bool] = Column(Boolean(), server_default=false())
     created_at: Named[datetime] = Column(Moment())
