@@ -46,7 +46,15 @@ def question(**more: Any) -> dict[str, Any]:
 
 
 def children() -> list[psutil.Process]:
-    return [child for child in psutil.Process().children() if "lembas_core.local.serve" in child.cmdline()]
+    """The running model servers of this process."""
+    return [child for child in psutil.Process().children() if _serves(child)]
+
+
+def _serves(process: psutil.Process) -> bool:
+    try:
+        return "lembas_core.local.serve" in process.cmdline()
+    except psutil.NoSuchProcess:  # a zombie is one of these
+        return False
 
 
 async def gone(pid: int) -> None:

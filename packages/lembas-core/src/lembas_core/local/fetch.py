@@ -74,7 +74,8 @@ async def _run(command: list[str], scratch: Path, words: IO[bytes], tell: Progre
     # Both installers download into the folder for temporary files; there the growth can be watched.
     downloads = str(scratch)
     environment = {**os.environ, "TMPDIR": downloads, "TEMP": downloads, "TMP": downloads}
-    opened = await anyio.open_process(command, stdin=DEVNULL, stdout=words, stderr=words, env=environment)
+    with anyio.CancelScope(shield=True):  # given up in here, it would be killed but not waited for
+        opened = await anyio.open_process(command, stdin=DEVNULL, stdout=words, stderr=words, env=environment)
     async with opened as process:
         async with anyio.create_task_group() as tasks:
             tasks.start_soon(_watch, scratch, tell)

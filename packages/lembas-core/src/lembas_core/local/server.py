@@ -104,9 +104,10 @@ class LocalServer:
         # -P: a file called json.py where the person happens to stand must not run in the child.
         command = [sys.executable, "-P", "-m", "lembas_core.local.serve"]
         try:
-            self._child = await anyio.open_process(command, stderr=self._stderr)
+            with anyio.CancelScope(shield=True):  # given up in here, it would be killed but not waited for
+                child = self._child = await anyio.open_process(command, stderr=self._stderr)
             with anyio.fail_after(START_SECONDS):
-                self._url = await self._ready(self._child, order)
+                self._url = await self._ready(child, order)
         except TimeoutError as error:
             await self.aclose()
             raise Unreachable(
