@@ -24,7 +24,7 @@ class Emitter:
 
     def __init__(self, emit: Callable[[Event], None], start: ReplyView) -> None:
         self._emit = emit
-        self.number = start.number
+        self.number: int = start.number
         self._answer = Growing(start.text)
         self._thought = Growing()
         self._stretch: Literal["text", "reasoning", ""] = ""

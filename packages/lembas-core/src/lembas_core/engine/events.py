@@ -57,7 +57,7 @@ class Growing:
 
     def __init__(self, text: str = "") -> None:
         self._parts: list[str] = [text] if text else []
-        self.length = len(text)
+        self.length: int = len(text)
 
     def add(self, text: str) -> int:
         """Append and return the new length in characters."""

@@ -92,14 +92,14 @@ class ReplyState:
         self._begin(view or ReplyView())
 
     def _begin(self, view: ReplyView) -> None:
-        self.number = view.number
-        self.status = view.status
-        self.question = view.question
-        self.metrics = view.metrics
+        self.number: int = view.number
+        self.status: str = view.status
+        self.question: Question | None = view.question
+        self.metrics: Metrics = view.metrics
         self.outcome: Outcome | None = view.outcome
         self.finish: str = view.finish
-        self.error = view.error
-        self.text = Growing(view.text)
+        self.error: str = view.error
+        self.text: Growing = Growing(view.text)
         self._blocks: list[Block] = list(view.blocks)
         self._last = self._reopened()
 

@@ -49,7 +49,7 @@ class Outgoing:
 
     def __init__(self, stream: ByteStream) -> None:
         self._stream = stream
-        self.ended = False
+        self.ended: bool = False
 
     async def whole(self, status: int, content_type: str, body: bytes, headers: Mapping[str, str]) -> None:
         """Send everything at once."""

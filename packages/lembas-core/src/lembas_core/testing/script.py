@@ -36,7 +36,7 @@ class Script:
         self._name = name
         self._failure: AssertionError | None = None
         self.requests: list[Request] = []
-        self.streaming = 0
+        self.streaming: int = 0
 
     @property
     def name(self) -> str:

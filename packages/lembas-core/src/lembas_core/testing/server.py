@@ -47,12 +47,12 @@ class ScriptServer:
         self._failure: AssertionError | None = None
         self._entered = ExitStack()
         self._serving = self._serve()
-        self.url = ""
+        self.url: str = ""
         self.name = name
         self.requests: list[dict[str, Any]] = []
         self.received: list[Incoming] = []
-        self.streaming = 0
-        self.left = 0
+        self.streaming: int = 0
+        self.left: int = 0
 
     def assert_spent(self) -> None:
         """Fail when a step was not used, or when a request came that was not expected."""

@@ -45,7 +45,7 @@ class Arguments:
         shape.__pydantic_config__ = ConfigDict(extra="forbid", arbitrary_types_allowed=False)  # type: ignore[attr-defined]
         try:
             self._adapter: TypeAdapter[Any] = TypeAdapter(shape)
-            self.schema = _plain(self._adapter.json_schema(schema_generator=_WithoutTitles))
+            self.schema: dict[str, Any] = _plain(self._adapter.json_schema(schema_generator=_WithoutTitles))
         except PydanticUserError as error:
             raise TypeError(f"{name}: {error.message}") from error
 
