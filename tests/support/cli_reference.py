@@ -19,8 +19,8 @@ PAGE = Path(__file__).parents[2] / "docs" / "reference" / "cli.md"
 HEAD = """\
 # The command line
 
-The answer, and nothing else, goes to stdout; everything else goes to stderr. `lembas help exit-codes` lists the
-exit codes, `lembas help schema` prints the JSON Schema of what `ask --json` and `chats show --json` print.
+The answer, and nothing else, goes to stdout; everything else goes to stderr. `lembas help exit-codes` lists
+the exit codes, `lembas help schema` prints the JSON Schema of what `ask --json` and `chats show --json` print.
 
 <!-- From here on this page is written by the commands themselves; a test keeps it so. -->
 
