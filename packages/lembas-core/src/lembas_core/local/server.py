@@ -15,6 +15,7 @@ from anyio.abc import Process
 from anyio.streams.buffered import BufferedByteReceiveStream
 
 from lembas_core.errors import EndpointError, ModelMissing, Unreachable
+from lembas_core.local.child import start_child
 from lembas_core.local.serve import Order
 from lembas_core.local.weights import FILE, find_weights, require_gguf
 
@@ -104,8 +105,7 @@ class LocalServer:
         # -P: a file called json.py where the person happens to stand must not run in the child.
         command = [sys.executable, "-P", "-m", "lembas_core.local.serve"]
         try:
-            with anyio.CancelScope(shield=True):  # given up in here, it would be killed but not waited for
-                child = self._child = await anyio.open_process(command, stderr=self._stderr)
+            child = self._child = await start_child(command, stderr=self._stderr)
             with anyio.fail_after(START_SECONDS):
                 self._url = await self._ready(child, order)
         except TimeoutError as error:
