@@ -7,8 +7,7 @@ from dataclasses import dataclass
 from typing import Final, Literal
 
 from lembas_core.endpoints.values import ToolCall
-from lembas_core.tools.running import RESULT_CHARACTERS
-from lembas_core.tools.values import Tool
+from lembas_core.tools.values import RESULT_CHARACTERS, Tool
 
 __all__ = ("CALLS_A_ROUND", "Limits", "Permit", "Verdict", "default_permit")
 

@@ -6,30 +6,23 @@ There is one loop. It tells what happens as events; nothing in it depends on whe
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
-from typing import Final
+from dataclasses import replace
 
 import anyio
 
 from lembas_core.clock import Clock, SystemClock
-from lembas_core.endpoints.values import EndPart, Message, ModelClient, Request, ToolCall
-from lembas_core.engine.arguments import replayable
-from lembas_core.engine.asking import answer_in_time
-from lembas_core.engine.calls import Job, answered, question_about, sorted_out, told_how_many
+from lembas_core.endpoints.values import EndPart, ModelClient, Request, ToolCall
 from lembas_core.engine.emitter import Emitter
 from lembas_core.engine.events import Event, Finished
-from lembas_core.engine.limits import CALLS_A_ROUND, Limits, Permit, default_permit
+from lembas_core.engine.limits import Limits, Permit, default_permit
 from lembas_core.engine.metering import Meter
-from lembas_core.engine.questions import Answer, OnQuestion
+from lembas_core.engine.questions import OnQuestion
 from lembas_core.engine.state import ReplyView
 from lembas_core.engine.streaming import Streamer
-from lembas_core.engine.toolwork import ToolWork
 from lembas_core.errors import BadResponse, EndpointError, LembasError
-from lembas_core.tools.values import ToolResult, Toolset
+from lembas_core.tools.values import Toolset
 
 __all__ = ("run_reply",)
-
-LAST_ROUND: Final = "No more tools can be called: answer now with what is known."
 
 
 async def run_reply(
@@ -66,17 +59,8 @@ async def run_reply(
     limits, clock = limits or Limits(), clock or SystemClock()
     tell = Emitter(emit, start or ReplyView())
     meter = Meter(clock, start.metrics if start else None, context_window)
-    run = _Run(
-        tell=tell,
-        meter=meter,
-        streamer=Streamer(model, tell, meter, limits, clock),
-        work=ToolWork(tell, limits, clock),
-        tools=tools or Toolset(),
-        ask=ask,
-        permit=permit,
-        limits=limits,
-        clock=clock,
-    )
+    streamer = Streamer(model, tell, meter, limits, clock)
+    run = _Run(tell, meter, streamer, tools or Toolset(), ask, permit, limits, clock)
     try:
         return await run.rounds(request)
     except LembasError as error:
@@ -86,91 +70,70 @@ async def run_reply(
         raise
 
 
-@dataclass(slots=True, kw_only=True)
 class _Run:
     """One run of the loop."""
 
-    tell: Emitter
-    meter: Meter
-    streamer: Streamer
-    work: ToolWork
-    tools: Toolset
-    ask: OnQuestion | None
-    permit: Permit
-    limits: Limits
-    clock: Clock
+    def __init__(
+        self,
+        tell: Emitter,
+        meter: Meter,
+        streamer: Streamer,
+        tools: Toolset,
+        ask: OnQuestion | None,
+        permit: Permit,
+        limits: Limits,
+        clock: Clock,
+    ) -> None:
+        self._tell = tell
+        self._meter = meter
+        self._streamer = streamer
+        self._tools = tools
+        self._ask = ask
+        self._permit = permit
+        self._limits = limits
+        self._clock = clock
 
     async def rounds(self, request: Request) -> Finished:
         number = 1
-        end = await self._round(number, replace(request, tools=self._offered(number).specs))
-        while end.calls and end.error is None and number < self.limits.rounds:
-            results = await self._called(end.calls[:CALLS_A_ROUND], self._offered(number))
+        end = await self._round(number, request)
+        while end.calls and end.error is None and number < self._limits.rounds:
+            request = await self._called(request, end.calls, number)
             number += 1
-            notes = [told_how_many(end.calls), LAST_ROUND if number == self.limits.rounds else ""]
-            request = _with_round(request, self.tell.round_text, end.calls, _noted(results, notes))
-            end = await self._round(number, replace(request, tools=self._offered(number).specs))
+            end = await self._round(number, request)
         if end.error is not None:
             return self.failed(end.error, end)
-        return Finished(self.tell.next_number(), "done", end.finish, self.meter.metrics())
+        return Finished(self._tell.next_number(), "done", end.finish, self._meter.metrics())
+
+    async def _called(self, request: Request, calls: Sequence[ToolCall], number: int) -> Request:
+        # Most replies call nothing: what runs tools is imported when there is something to run.
+        from lembas_core.engine.toolround import ToolRound
+
+        work = ToolRound(self._tell, self._ask, self._permit, self._limits, self._clock)
+        last = number + 1 == self._limits.rounds
+        return await work.answered(request, calls, self._offered(number), last=last)
 
     def _offered(self, number: int) -> Toolset:
         """The tools of a round: none in the last one, so that the reply ends in words."""
-        return self.tools if number < self.limits.rounds else Toolset()
+        return self._tools if number < self._limits.rounds else Toolset()
 
     async def _round(self, number: int, request: Request) -> EndPart:
-        self.tell.round_started(number)
-        self.meter.round_started(number)
+        self._tell.round_started(number)
+        self._meter.round_started(number)
         try:
-            end = await self.streamer.stream(request)
+            end = await self._streamer.stream(replace(request, tools=self._offered(number).specs))
         except BadResponse as error:
             # After a tool there may be nothing left to say.
-            if error.reason != "empty_reply" or number == 1 or not self.tell.answer:
+            if error.reason != "empty_reply" or number == 1 or not self._tell.answer:
                 raise
             end = EndPart("stop")
-        self.meter.round_ended(end.usage)
-        self.tell.status("")
-        self.tell.usage(self.meter.metrics(), end.usage)
+        self._meter.round_ended(end.usage)
+        self._tell.status("")
+        self._tell.usage(self._meter.metrics(), end.usage)
         return end
-
-    async def _called(self, calls: Sequence[ToolCall], offered: Toolset) -> list[ToolResult]:
-        jobs = sorted_out(calls, offered, self.permit)
-        return await self.work.run(await self._decided(jobs))
-
-    async def _decided(self, jobs: list[Job]) -> list[Job]:
-        question = question_about(jobs)
-        if question is None:
-            return jobs
-        if self.ask is None:
-            return answered(jobs, Answer.nobody())
-        self.tell.asking(question)
-        answer = await answer_in_time(self.ask, question, self.limits.question_seconds, self.clock)
-        self.tell.answered(question.id, answer)
-        return answered(jobs, answer)
 
     def failed(self, error: LembasError, end: EndPart | None = None) -> Finished:
         if isinstance(error, EndpointError):
-            error.partial = self.tell.answer
-        self.tell.status("")
+            error.partial = self._tell.answer
+        self._tell.status("")
         finish = end.finish if end else "error"
-        return Finished(self.tell.next_number(), "error", finish, self.meter.metrics(), error)
-
-
-def _noted(results: list[ToolResult], notes: Sequence[str]) -> list[str]:
-    """What the model is told of each call, with what it must know about the whole round after the last."""
-    texts = [result.text for result in results]
-    texts[-1] = "\n\n".join([texts[-1], *(f"[{note}]" for note in notes if note)])
-    return texts
-
-
-def _with_round(request: Request, text: str, calls: Sequence[ToolCall], results: Sequence[str]) -> Request:
-    """The request with what a round has brought: text, calls and results, but no thinking."""
-    messages = request.messages
-    if messages and messages[-1].role == "assistant":
-        # A continued reply: what the model had written before and now is one message.
-        messages, text = messages[:-1], messages[-1].text + text
-    said = Message("assistant", text, calls=tuple(replayable(call) for call in calls[: len(results)]))
-    told = (
-        Message("tool", result, call_id=call.id, tool_name=call.name)
-        for call, result in zip(calls, results, strict=False)
-    )
-    return replace(request, messages=(*messages, said, *told))
+        return Finished(self._tell.next_number(), "error", finish, self._meter.metrics(), error)

@@ -9,12 +9,9 @@ from typing import Any, TypeVar
 import anyio
 
 from lembas_core.clock import Clock, SystemClock
-from lembas_core.tools.values import Tool, ToolResult
+from lembas_core.tools.values import RESULT_CHARACTERS, Tool, ToolResult
 
-__all__ = ("RESULT_CHARACTERS", "bounded", "run_tool", "within")
-
-RESULT_CHARACTERS = 50_000
-"""How long a result may be unless somebody says otherwise."""
+__all__ = ("bounded", "run_tool", "within")
 
 _UNSTORABLE = re.compile("[\x00\ud800-\udfff]")
 

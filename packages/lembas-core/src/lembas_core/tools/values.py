@@ -9,9 +9,12 @@ from typing import Any, Final, Literal
 
 from lembas_core.endpoints.values import ToolSpec
 
-__all__ = ("Prompt", "Risk", "Tool", "ToolResult", "Toolset")
+__all__ = ("RESULT_CHARACTERS", "Prompt", "Risk", "Tool", "ToolResult", "Toolset")
 
 _NAME: Final = re.compile(r"[A-Za-z0-9_-]{1,64}")
+
+RESULT_CHARACTERS: Final = 50_000
+"""How long a result may be unless somebody says otherwise."""
 
 Risk = Literal["read", "write", "execute", "network"]
 """What a tool may do to the world; a permission is decided from it."""
