@@ -75,7 +75,7 @@ async def test_closing_ends_what_runs_and_it_can_be_resumed(config: Config) -> N
         sent = await chat.start("Tell me a story.")
         async with lembas.follow(sent.reply_id) as watched:
             async for event in watched:
-                if isinstance(event, events.Text):
+                if event.kind == "text" or (isinstance(event, events.Snapshot) and event.state.text):
                     break
     async with Lembas.open(config=config) as lembas:
         script = Script([text(" a time.")])
