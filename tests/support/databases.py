@@ -14,7 +14,8 @@ import signal
 import subprocess
 import tempfile
 import time
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Generator, Iterator
+from contextlib import contextmanager
 from importlib.metadata import distribution
 from itertools import count
 from pathlib import Path
@@ -120,6 +121,13 @@ def _dsn(folder: str | Path, database: str = "postgres") -> str:
 @pytest.fixture
 def postgresql_url(postgresql_server: str) -> Iterator[str]:
     """The URL of an empty PostgreSQL database."""
+    with empty_postgresql(postgresql_server) as url:
+        yield url
+
+
+@contextmanager
+def empty_postgresql(postgresql_server: str) -> Generator[str]:
+    """The URL of an empty database on the server of the fixture, where one test wants several."""
     name = f"test_{next(_counter)}"
     with psycopg.connect(_dsn(postgresql_server), autocommit=True) as connection:
         connection.execute(f"CREATE DATABASE {name} STRATEGY file_copy".encode())

@@ -364,3 +364,14 @@ async def test_nobody_speaks_in_somebody_elses_chat() -> None:
             with pytest.raises(NotFound):
                 await act
         assert await house.texts(sent.chat_id) == ["Hi", "Hello"]
+
+
+async def test_who_is_cancelled_while_sending_leaves_no_reply_that_only_seems_to_run() -> None:
+    async with talk([text("Hello")]) as house:
+        with anyio.CancelScope() as scope:
+            scope.cancel()
+            sent = await house.chats.send("Hi")
+            assert (await house.wait(sent)).view.text == "never"
+        await house.settle()
+        (chat,) = (await house.chats.list()).items
+        assert await house.texts(chat.id) == ["Hi", "Hello"]

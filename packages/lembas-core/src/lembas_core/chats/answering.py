@@ -79,7 +79,7 @@ class Answering:
 
     def _read(self, c: Connection) -> tuple[Row[Any], list[Turn]]:
         chat = c.execute(select(chats).where(chats.c.id == self.chat_id)).one()
-        return chat, [turn_of(row) for row in tree.path(c, self.turn_id)]
+        return chat, [turn_of(*row) for row in tree.turns(c, self.turn_id)]
 
     async def after(self, view: ReplyView) -> None:
         """Name the chat when this was the first turn that was answered."""

@@ -62,9 +62,9 @@ def message_of(row: Row[Any], version: int = 1, versions: int = 1) -> MessageInf
     )
 
 
-def turn_of(row: Row[Any]) -> Turn:
-    """What a row adds to a conversation."""
-    return Turn(row.role, row.text, _images(row.images))
+def turn_of(role: Any, text: str, images: Iterable[Mapping[str, str]] | None) -> Turn:
+    """What a row of `tree.turns` adds to a conversation."""
+    return Turn(role, text, _images(images) if images else ())
 
 
 def images_to_json(images: Iterable[Image]) -> list[dict[str, str]] | None:

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final
 
+import anyio
 from sqlalchemy import Connection, Row
 
 from lembas_core.chats import reading, writing
@@ -102,18 +103,20 @@ class Talking:
         if instead_of is not None:
             await self._stop_running(chat)
         begun = self._begun(answering.model)
-        await self._store.write(
-            lambda c: writing.add_turn(c, self._person.id, chat.id, turn, begun, instead_of=instead_of)
+        return await self._store_and_start(
+            lambda c: writing.add_turn(c, self._person.id, chat.id, turn, begun, instead_of=instead_of),
+            answering,
+            begun,
         )
-        return self._start(answering, begun)
 
     async def _begin(self, turn: dict[str, Any], setup: ChatSetup, run: RunWith) -> Sent:
         answering = await self._answering(new_id(), turn["id"], run, setup.model)
         answering.titled = setup.titled and setup.title is None
         begun = self._begun(answering.model)
         chat = self._new_chat(answering, setup, turn["text"])
-        await self._store.write(lambda c: writing.begin_chat(c, self._person, chat, turn, begun))
-        return self._start(answering, begun)
+        return await self._store_and_start(
+            lambda c: writing.begin_chat(c, self._person, chat, turn, begun), answering, begun
+        )
 
     async def regenerate(self, reply_id: str, *, run: RunWith | None = None) -> Sent:
         """Have the turn that `reply_id` answers answered anew; the reply that was there stays as a version.
@@ -128,8 +131,9 @@ class Talking:
         answering = await self._answering(chat.id, row.parent_id, run or RunWith(), chat.model)
         await self._stop_running(chat, row)
         begun = self._begun(answering.model)
-        await self._store.write(lambda c: writing.add_reply(c, self._person.id, reply_id, begun))
-        return self._start(answering, begun)
+        return await self._store_and_start(
+            lambda c: writing.add_reply(c, self._person.id, reply_id, begun), answering, begun
+        )
 
     async def resume(self, reply_id: str, *, run: RunWith | None = None) -> Sent:
         """Continue a reply that was cut off: what comes is added to it. One that runs is left alone.
@@ -145,8 +149,9 @@ class Talking:
         answering = await self._answering(chat.id, row.parent_id, run or RunWith(), chat.model)
         answering.start = replace(view_of(row), outcome=None, finish="", error="")
         begun = replace(self._begun(answering.model), message_id=reply_id)
-        await self._store.write(lambda c: writing.begin_again(c, self._person.id, row, begun))
-        return self._start(answering, begun)
+        return await self._store_and_start(
+            lambda c: writing.begin_again(c, self._person.id, row, begun), answering, begun
+        )
 
     async def preview(
         self,
@@ -197,7 +202,7 @@ class Talking:
         end = chat.head_id
         if instead_of is not None:
             end = writing.parent_of_turn(c, chat.id, instead_of)
-        return [turn_of(row) for row in tree.path(c, end)]
+        return [turn_of(*row) for row in tree.turns(c, end)]
 
     async def _answering(
         self, chat_id: str, turn_id: str, run: RunWith, model: str | ModelClient | None
@@ -233,7 +238,12 @@ class Talking:
             if message_id is not None:
                 await self._replies.stop(message_id)
 
-    def _start(self, answering: Answering, begun: Begun) -> Sent:
+    async def _store_and_start(
+        self, write: Callable[[Connection], None], answering: Answering, begun: Begun
+    ) -> Sent:
+        # A caller that is cancelled in between must not leave a reply that is marked as running and is not.
+        with anyio.CancelScope(shield=True):
+            await self._store.write(write)
         self._replies.start(
             Job(
                 message_id=begun.message_id,

@@ -151,8 +151,8 @@ def _move(c: Connection, chat_id: str, begun: Begun) -> None:
     c.execute(here.values(head_id=begun.message_id, updated_at=begun.at))
 
 
-def add_reply(c: Connection, person_id: str, reply_id: str, begun: Begun) -> Row[Any]:
-    """Add another reply to the turn that `reply_id` answers; the row of `reply_id`.
+def add_reply(c: Connection, person_id: str, reply_id: str, begun: Begun) -> None:
+    """Add another reply to the turn that `reply_id` answers.
 
     Raises:
         NotFound: There is no such reply.
@@ -162,7 +162,6 @@ def add_reply(c: Connection, person_id: str, reply_id: str, begun: Begun) -> Row
     chat_row(c, person_id, row.chat_id, lock=True)
     _insert_reply(c, row.chat_id, row.parent_id, begun)
     _move(c, row.chat_id, begun)
-    return row
 
 
 def reply_row(c: Connection, person_id: str, reply_id: str) -> Row[Any]:
@@ -200,12 +199,11 @@ def begin_again(c: Connection, person_id: str, row: Row[Any], begun: Begun) -> N
     _move(c, row.chat_id, begun)
 
 
-def show(c: Connection, person_id: str, message_id: str) -> str:
-    """Make a message part of the current path, which goes on from it as it last did; the chat's id."""
+def show(c: Connection, person_id: str, message_id: str) -> None:
+    """Make a message part of the current path, which goes on from it as it last did."""
     row = message_row(c, person_id, message_id)
     head = tree.newest_leaf(c, message_id)
     c.execute(update(chats).where(chats.c.id == row.chat_id).values(head_id=head))
-    return row.chat_id
 
 
 def delete_version(c: Connection, person_id: str, message_id: str) -> None:

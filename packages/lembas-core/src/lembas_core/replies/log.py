@@ -28,7 +28,7 @@ class Log:
     """The events of one generation and their fold."""
 
     def __init__(self, start: ReplyView | None = None) -> None:
-        self.state = ReplyState(start)
+        self.state: ReplyState = ReplyState(start)
         self._events: list[Event] = []
         self._followers: set[Follower] = set()
         self._trim_at = _TRIM_AT
@@ -89,7 +89,7 @@ class Follower:
     def __init__(self, log: Log) -> None:
         self._log = log
         self._ready: list[Event] = [Snapshot(log.state.number, log.state.view())]
-        self.number = log.state.number
+        self.number: int = log.state.number
         self._over = log.state.outcome is not None
 
     def __aiter__(self) -> Follower:

@@ -45,10 +45,11 @@ class Run:
 
     def __init__(self, job: Job, store: Store, clock: Clock) -> None:
         self.job = job
-        self.log = Log(replace(job.start, outcome=None, finish="", error="", status="", question=None))
+        self.log: Log = Log(replace(job.start, outcome=None, finish="", error="", status="", question=None))
         self.error: LembasError | None = None
-        self.over = anyio.Event()
-        self.kept_at = self._began = clock.monotonic()
+        self.over: anyio.Event = anyio.Event()
+        self.kept_at: float = clock.monotonic()
+        self._began = self.kept_at
         self._kept = job.start.number
         self._watchers = 0
         self._store = store

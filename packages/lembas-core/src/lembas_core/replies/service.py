@@ -50,7 +50,7 @@ class Replies:
     def __init__(
         self, store: Store, tasks: TaskGroup, clock: Clock | None = None, *, owner: str | None = None
     ) -> None:
-        self.owner = owner or owner_token()
+        self.owner: str = owner or owner_token()
         self._store = store
         self._tasks = tasks
         self._clock: Clock = clock or SystemClock()
