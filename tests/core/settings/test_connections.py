@@ -181,6 +181,7 @@ async def test_without_the_secret_key_a_connection_is_listed_with_one_sentence(t
         info = await lembas.connections.get("here")
         assert info.key == "…"
         assert "key of the stored secrets is missing" in info.problem
+        await lembas.connections.update("here", enabled=True)
         with pytest.raises(SecretMissing):
             await lembas.models.resolve("here/alpha")
 

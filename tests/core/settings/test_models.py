@@ -71,6 +71,20 @@ async def test_of_two_connections_the_first_answers_for_a_bare_name(
         assert (await lembas.models.resolve("alpha")).ref == "two/alpha"
 
 
+async def test_a_connection_that_was_never_asked_is_asked_with_the_first_turn(
+    lembas: Lembas, server: ModelServer
+) -> None:
+    await lembas.connections.add(server.url, name="here", enabled=False)
+    await lembas.connections.update("here", enabled=True)
+    assert (await lembas.models.resolve("here/alpha")).name == "alpha"
+    info = await lembas.connections.get("here")
+    assert (info.found_kind, info.model_count) == ("openai", 3)
+    await lembas.connections.add("http://127.0.0.1:9", name="gone", enabled=False)
+    await lembas.connections.update("gone", enabled=True)
+    assert (await lembas.models.resolve("gone/whatever")).name == "whatever"
+    assert (await lembas.connections.get("gone")).problem
+
+
 async def test_an_unknown_name_names_near_ones(lembas: Lembas, server: ModelServer) -> None:
     await connect(lembas, server)
     for wrong in ("alhpa", "here/alhpa"):

@@ -127,8 +127,9 @@ class Models:
         if wanted and (local := self._resolve_local(wanted, settings)) is not None:
             return local
         place = _wanted(shelf, wanted)
-        if place is None and (unsure := shelf.may_have(wanted)):
-            await self._discovery.refresh(unsure, within=FIRST_ASK_SECONDS)
+        unsure = place is None or place.kept.catalogue_at is None
+        if unsure and (asked := shelf.may_have(wanted)):
+            await self._discovery.refresh(asked, within=FIRST_ASK_SECONDS)
             shelf, settings = await self._store.read(self._read)
             place = _wanted(shelf, wanted)
         if place is not None:
