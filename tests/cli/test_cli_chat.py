@@ -76,7 +76,9 @@ def test_ctrl_c_stops_the_answer_and_not_the_chat(lembas: Command) -> None:
 
 def test_ctrl_c_at_the_prompt_says_how_to_leave(lembas: Command) -> None:
     with talking(lembas) as (_, t):
-        t.type("half a line\x03")
+        t.type("half a line")
+        t.wait_for("> half a line")
+        t.type("\x03")
         t.wait_for("/quit leaves.")
         t.type("\x04")
         assert t.end() == 0

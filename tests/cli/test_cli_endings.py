@@ -6,6 +6,7 @@ import json
 import signal
 import socket
 import sqlite3
+import subprocess
 import threading
 from collections.abc import Generator
 from contextlib import contextmanager
@@ -210,3 +211,21 @@ def closed_port() -> Generator[int]:
     with socket.socket() as held:
         held.bind(("127.0.0.1", 0))
         yield held.getsockname()[1]
+
+
+def test_ctrl_c_while_piped_text_is_awaited_is_130(lembas: Command) -> None:
+    running = lembas.start("ask", "x")
+    assert running.stderr is not None
+    assert b"--no-stdin" in running.stderr.readline()
+    running.send_signal(signal.SIGINT)
+    out, told = running.communicate(timeout=30)
+    assert (running.returncode, out, told.strip()) == (130, b"", b"")
+
+
+def test_a_full_disk_behind_stdout_is_one_sentence(lembas: Command) -> None:
+    with Path("/dev/full").open("wb") as full:
+        done = subprocess.run(
+            lembas.command("tools", "list"), stdout=full, stderr=subprocess.PIPE, env=lembas.env(),
+            cwd=lembas.home, check=False, timeout=30,
+        )  # fmt: skip
+    assert (done.returncode, done.stderr) == (1, b"Error: No space left on device.\n")

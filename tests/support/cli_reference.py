@@ -20,7 +20,8 @@ HEAD = """\
 # The command line
 
 The answer, and nothing else, goes to stdout; everything else goes to stderr. `lembas help exit-codes` lists
-the exit codes, `lembas help schema` prints the JSON Schema of what `ask --json` and `chats show --json` print.
+the exit codes, `lembas help schema` prints the JSON Schema of what `ask --json` and `chats show --json`
+print.
 
 <!-- From here on this page is written by the commands themselves; a test keeps it so. -->
 

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import gc
+import io
+import sys
 from typing import Final
 
 import click
@@ -43,10 +45,9 @@ def run(arguments: list[str]) -> int:
     """Run one command and return the exit code. Every failure becomes one sentence on stderr."""
     # A command is mostly imports: collecting while they build long-lived objects costs a quarter of the time.
     gc.set_threshold(100_000, 50, 50)
-    return _outcome(arguments)
-
-
-def _outcome(arguments: list[str]) -> int:
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="replace")
     try:
         result = root.main(arguments, prog_name="lembas", standalone_mode=False)
     except click.ClickException as error:
@@ -55,21 +56,23 @@ def _outcome(arguments: list[str]) -> int:
     except (KeyboardInterrupt, click.Abort):
         return INTERRUPTED
     except Exception as error:
-        return _failure(error, arguments)
+        return _failure(error, verbose="-v" in arguments or "--verbose" in arguments)
     return result if isinstance(result, int) else 0
 
 
-def _failure(error: Exception, arguments: list[str]) -> int:
+def _failure(error: Exception, *, verbose: bool) -> int:
     from lembas_core.errors import LembasError, exit_code
 
-    verbose = "-v" in arguments or "--verbose" in arguments
     if verbose:
         import traceback
 
         traceback.print_exception(error)
     if isinstance(error, LembasError):
-        Out().error(str(error))
+        sentence = str(error)
+    elif isinstance(error, OSError) and error.strerror:
+        sentence = f"{error.strerror}{f': {error.filename}' if error.filename else ''}."
     else:
         hint = "" if verbose else " (`lembas -v …` shows where.)"
-        Out().error(f"Something unexpected went wrong: {type(error).__name__}: {error}{hint}")
+        sentence = f"Something unexpected went wrong: {type(error).__name__}: {error}{hint}"
+    Out().error(sentence)
     return exit_code(error)

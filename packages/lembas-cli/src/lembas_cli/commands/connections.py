@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Literal
+import time
+from typing import TYPE_CHECKING, Any, Final, Literal
 
 import click
 
 from lembas_cli.session import Session, pass_session
 
 if TYPE_CHECKING:
-    from lembas_core.settings.values import ConnectionInfo, ConnectionTest
+    from lembas_core.settings.values import ConnectionInfo
+    from lembas_core.sync import Lembas
 
     from lembas_cli.out import Out
 
 __all__ = ("connections",)
+
+_SHOWN: Final = 10
 
 
 @click.group()
@@ -51,32 +55,31 @@ def list_connections(session: Session, as_json: bool) -> None:
 @pass_session
 def add_connection(
     session: Session, url: str, name: str | None, kind: Literal["auto", "openai", "ollama"], **keys: Any
-) -> int:
+) -> None:
     """Add a server by its address, such as http://localhost:11434, and ask it for its models.
 
     A key is never an argument, where every process could read it: it is typed unseen, or comes with one of
     the --key options. It is stored encrypted.
     """
+    from lembas_core.errors import EndpointError
+
     key = _key(session.out, **keys)
     with session.lembas() as lembas:
         info = lembas.connections.add(url, name=name, kind=kind, key=key)
-        test = lembas.connections.test(info.name)
-    _tell(session.out, info.name, test)
-    if test.problem:
-        session.out.note(f"{info.name!r} is kept; `lembas connections test {info.name}` tries it again.")
-    return 0
+        try:
+            _ask(session.out, lembas, info.name)
+        except EndpointError as error:
+            session.out.note(str(error), style="error")
+            session.out.note(f"{info.name!r} is kept; `lembas connections test {info.name}` tries it again.")
 
 
 @connections.command("test")
 @click.argument("name")
 @pass_session
-def test_connection(session: Session, name: str) -> int:
+def test_connection(session: Session, name: str) -> None:
     """Ask a server for its models and say how that went."""
     with session.lembas() as lembas:
-        lembas.connections.discover(name)
-        test = lembas.connections.test(name)
-    _tell(session.out, name, test)
-    return 0
+        _ask(session.out, lembas, name)
 
 
 @connections.command("remove")
@@ -107,17 +110,17 @@ def _key(
     return keys.typed(out, "Key (Enter for none): ", instead="--key-stdin or --key-env") or None
 
 
-def _tell(out: Out, name: str, test: ConnectionTest) -> None:
-    if test.problem:
-        out.note(test.problem, style="error")
-        return
-    count = len(test.models)
-    models = f"{count} model{'' if count == 1 else 's'}"
-    out.line(f"{name}: {models} in {test.seconds:.1f} s, spoken to as {test.kind}")
-    for model in test.models[:10]:
+def _ask(out: Out, lembas: Lembas, name: str) -> None:
+    """Ask a server for its models and print them."""
+    began = time.monotonic()
+    models = lembas.connections.discover(name)
+    seconds = time.monotonic() - began
+    kind, count = lembas.connections.get(name).found_kind, len(models)
+    out.line(f"{name}: {count} model{'' if count == 1 else 's'} in {seconds:.1f} s, spoken to as {kind}")
+    for model in models[:_SHOWN]:
         out.line(f"  {model.name}")
-    if count > 10:
-        out.line(f"  … and {count - 10} more: `lembas models list --connection {name}`")
+    if count > _SHOWN:
+        out.line(f"  … and {count - _SHOWN} more: `lembas models list --connection {name}`")
 
 
 def _row(info: ConnectionInfo) -> tuple[str, ...]:

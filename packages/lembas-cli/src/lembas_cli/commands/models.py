@@ -95,8 +95,11 @@ def test_model(session: Session, name: str | None) -> int:
     with session.lembas() as lembas:
         chat = lembas.chat(model=name, temporary=True, titled=False, parameters=Parameters(max_tokens=64))
         began = time.monotonic()
-        reply = chat.say("Say hello in one short sentence.")
-        chat.delete()
+        try:
+            reply = chat.say("Say hello in one short sentence.")
+        finally:
+            if chat.id is not None:
+                chat.delete()
     session.out.line(reply.text.strip())
     session.out.note(f"Answered in {time.monotonic() - began:.1f} s. {usage(reply.metrics)}")
     return 0

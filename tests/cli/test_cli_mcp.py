@@ -1,0 +1,41 @@
+"""`lembas mcp` serves a client that starts it, and nothing but the protocol is on stdout."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from lembas_core.testing import serve_script, text
+from support.command import Command
+
+HELLO = {
+    "protocolVersion": "2025-06-18",
+    "capabilities": {},
+    "clientInfo": {"name": "test", "version": "1"},
+}
+
+
+def test_a_client_reads_a_chat_back(lembas: Command) -> None:
+    with serve_script([text("The gate opens at nine.")]) as server:
+        lembas.run("ask", "When?", "--url", server.url)
+    requests: list[dict[str, Any]] = [
+        {"id": 1, "method": "initialize", "params": HELLO},
+        {"method": "notifications/initialized"},
+        {"id": 2, "method": "tools/call", "params": {"name": "recent", "arguments": {}}},
+    ]
+    running = lembas.start("mcp")
+    assert running.stdin is not None and running.stdout is not None
+    for request in requests:
+        running.stdin.write(json.dumps({"jsonrpc": "2.0", **request}).encode() + b"\n")
+    running.stdin.flush()
+    answers = [json.loads(running.stdout.readline()) for _ in range(2)]
+    rest, told = running.communicate(timeout=30)
+    assert answers[0]["result"]["serverInfo"]["name"]
+    assert "When?" in json.dumps(answers[1])
+    assert (running.returncode, rest, told) == (0, b"", b"")
+
+
+def test_an_address_for_others_without_a_token_is_refused(lembas: Command) -> None:
+    done = lembas.run("mcp", "--http", "--host", "0.0.0.0")
+    assert (done.returncode, done.stdout) == (2, "")
+    assert "give a token" in done.stderr
