@@ -1,8 +1,8 @@
 """Full-text search in PostgreSQL: a column of words on messages and chats, with a GIN index.
 
 Triggers fill it, in plain SQL, so whatever program changes a row, it is indexed at once. Their functions
-fold and cut text as `lembas_core.store.words` does; the parser is left with nothing but words between spaces, and the
-stemmer is Porter's without its list of stop words. The person a row belongs to is one more word of it.
+fold and cut text as `lembas_core.store.words` does; the parser is left with nothing but words between
+spaces, and the stemmer is Porter's without its stop words. The person a row belongs to is one more word.
 """
 
 from __future__ import annotations

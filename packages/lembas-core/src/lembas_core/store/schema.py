@@ -1,8 +1,8 @@
 """What a database lacks: the difference between the tables as they are and as the code knows them.
 
 Only additions are made: tables, columns, indexes, and what search needs. They are found by comparing, at
-every start, not by counting versions, so a database converges whatever happened to it. `SCHEMA` only tells a newer
-database from an older one. What would need more than an addition is told as a manual step.
+every start, not by counting versions, so a database converges whatever happened to it. `SCHEMA` only tells a
+newer database from an older one. What would need more than an addition is told as a manual step.
 """
 
 from __future__ import annotations

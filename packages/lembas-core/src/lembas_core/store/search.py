@@ -23,6 +23,7 @@ from lembas_core.store.words import Piece, aligned, pieces, spans
 __all__ = ("Hit", "search")
 
 _CANDIDATES: Final = 300
+_WAITING: Final = 1000  # rows that another program changed and nobody has indexed yet
 _PIECES: Final = 16
 _LOOKED_AT: Final = 20_000  # characters of a message that count towards its rank
 _PROBES: Final = 64  # places per word and message that are looked at for it
@@ -129,11 +130,23 @@ def _hit(score: float, row: Any, asked: Sequence[Piece]) -> Hit:
 def _find(
     connection: Connection, person_id: str, asked: Sequence[Piece], since: datetime | None
 ) -> Iterator[Any]:
-    sqlite = connection.dialect.name == "sqlite"
-    values = (_sqlite_query if sqlite else _postgresql_query)(person_id, asked)
-    values |= {"person": person_id, "since": since, "most": _CANDIDATES}
-    for statement in _SQLITE if sqlite else _POSTGRESQL:
+    values = {"person": person_id, "since": since, "most": _CANDIDATES}
+    if connection.dialect.name == "sqlite":
+        yield from _run(connection, _SQLITE, values | _sqlite_query(person_id, asked))
+        waiting = _run(connection, _SQLITE_WAITING, values | {"most": _WAITING})
+        yield from (row for row in waiting if _holds(row, asked))
+    else:
+        yield from _run(connection, _POSTGRESQL, values | _postgresql_query(person_id, asked))
+
+
+def _run(connection: Connection, statements: Sequence[Executable], values: dict[str, Any]) -> Iterator[Any]:
+    for statement in statements:
         yield from connection.execute(statement, values)
+
+
+def _holds(row: Any, asked: Sequence[Piece]) -> bool:
+    said = aligned(row.said)
+    return all(spans(said, piece, most=None) for piece in asked)
 
 
 def _sqlite_query(person_id: str, asked: Sequence[Piece]) -> dict[str, Any]:
@@ -170,18 +183,32 @@ _CHAT: Final = (
 )
 _SEEN: Final = "c.person_id = :person AND c.deleted_at IS NULL AND NOT c.temporary"
 
+_INDEXED: Final = "w.rowid NOT IN (SELECT number FROM search_queue)"
+
 # "CROSS JOIN" holds SQLite to the order: the newest rows of the index first, until there are enough.
 _SQLITE_SQL: Final = (
     f"""
 SELECT {_MESSAGE} FROM search_words(:asked) w
 CROSS JOIN messages m ON m.number = w.rowid JOIN chats c ON c.id = m.chat_id
-WHERE w.rowid > 0 AND {_SEEN} AND (:since IS NULL OR m.created_at >= :since)
+WHERE w.rowid > 0 AND {_INDEXED} AND {_SEEN} AND (:since IS NULL OR m.created_at >= :since)
 ORDER BY w.rowid DESC LIMIT :most""",
     f"""
 SELECT {_CHAT} FROM search_words(:asked) w
 CROSS JOIN chats c ON c.number = -w.rowid
-WHERE w.rowid < 0 AND {_SEEN} AND (:since IS NULL OR c.updated_at >= :since)
+WHERE w.rowid < 0 AND {_INDEXED} AND {_SEEN} AND (:since IS NULL OR c.updated_at >= :since)
 ORDER BY w.rowid LIMIT :most""",
+)
+# What waits to be indexed: what the index says of these rows is old.
+_SQLITE_WAITING_SQL: Final = (
+    f"""
+SELECT {_MESSAGE} FROM search_queue w
+CROSS JOIN messages m ON m.number = w.number AND m.status <> 'running' JOIN chats c ON c.id = m.chat_id
+WHERE w.number > 0 AND {_SEEN} AND (:since IS NULL OR m.created_at >= :since)
+ORDER BY w.number DESC LIMIT :most""",
+    f"""
+SELECT {_CHAT} FROM search_queue w CROSS JOIN chats c ON c.number = -w.number
+WHERE w.number < 0 AND {_SEEN} AND (:since IS NULL OR c.updated_at >= :since)
+ORDER BY w.number LIMIT :most""",
 )
 _POSTGRESQL_SQL: Final = (
     f"""
@@ -202,4 +229,6 @@ def _statements(*sql: str) -> tuple[Executable, ...]:
     return tuple(text(one).bindparams(since).columns(at=Moment()) for one in sql)
 
 
-_SQLITE, _POSTGRESQL = _statements(*_SQLITE_SQL), _statements(*_POSTGRESQL_SQL)
+_SQLITE: Final = _statements(*_SQLITE_SQL)
+_SQLITE_WAITING: Final = _statements(*_SQLITE_WAITING_SQL)
+_POSTGRESQL: Final = _statements(*_POSTGRESQL_SQL)

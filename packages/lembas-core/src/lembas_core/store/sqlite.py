@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import os
 import sqlite3
+import threading
 from collections.abc import Callable, Sequence
+from contextlib import nullcontext
 from datetime import datetime
 from pathlib import Path
 from typing import Any, Final, TypeVar, cast
@@ -26,7 +28,14 @@ __all__ = ("SQLite",)
 
 T = TypeVar("T")
 
+_ERRORS: Final = (sqlite3.Error, DBAPIError)
+_MEDDLED: Final = sqlite3.ProgrammingError("a function of a transaction must not commit or roll back")
+
 _READERS: Final = 4
+_WORTH_INDEXING: Final = 64  # rows; fewer are read one by one by whoever searches
+_CHECKPOINT: Final = (
+    4000  # pages, 16 MiB: each time the disk is waited for, so four times less often than usual
+)
 _PATIENCE: Final = 10.0  # seconds that another process may hold the write lock
 
 
@@ -38,12 +47,13 @@ class SQLite:
         self._engine = create_engine(place.url, creator=self._connect, poolclass=NullPool)
         self._writer: Connection | None = None
         self._idle: list[Connection] = []
+        self._reading = anyio.CapacityLimiter(_READERS)
         # In memory there is one connection, so reading and writing take turns.
-        self._turn = anyio.CapacityLimiter(1)
-        self._reading = self._turn if place.path is None else anyio.CapacityLimiter(_READERS)
+        self._alone = threading.Lock() if place.path is None else nullcontext()
         self._index_damaged = False
+        self._unindexed = _WORTH_INDEXING  # what other processes may have left
         self._closed = False
-        self._batches = Batches(self._commit, self._turn)
+        self._batches = Batches(self._commit)
 
     def _connect(self) -> sqlite3.Connection:
         connection = sqlite3.connect(
@@ -60,7 +70,7 @@ class SQLite:
     async def open(self, now: datetime) -> tuple[str, ...]:
         """Bring the schema up to date; what is left to do by hand is returned."""
         try:
-            return await run_sync(self._prepare, now, limiter=self._turn)
+            return await run_sync(self._prepare, now)
         except BaseException:
             await self.aclose()
             raise
@@ -77,7 +87,7 @@ class SQLite:
                 raw = _raw(self._writing())
                 update(raw, path, dialect, now)
                 present = look(raw)
-        except (sqlite3.Error, DBAPIError, OSError) as error:
+        except (*_ERRORS, OSError) as error:
             raise told(error, where) from error
         return manual_steps(present, dialect)
 
@@ -88,13 +98,16 @@ class SQLite:
     def _read(self, fn: Callable[[Connection], T]) -> T:
         if self._closed:
             raise StoreError("The database has been closed.")
-        connection = self._borrow()
-        raw = _raw(connection)
+        with self._alone:
+            try:
+                return self._read_with(self._borrow(), fn)
+            except Exception as error:
+                raise told(error, self._place.shown) from error
+
+    def _read_with(self, connection: Connection, fn: Callable[[Connection], T]) -> T:
         try:
-            raw.execute("BEGIN")
+            _raw(connection).execute("BEGIN")
             return fn(connection)
-        except Exception as error:
-            raise told(error, self._place.shown) from error
         finally:
             _roll_back(connection)
             self._give_back(connection)
@@ -120,60 +133,66 @@ class SQLite:
         if self._writer is None:
             self._writer = self._engine.connect()
             _raw(self._writer).execute("PRAGMA journal_mode = WAL")
+            _raw(self._writer).execute(f"PRAGMA wal_autocheckpoint = {_CHECKPOINT}")
         return self._writer
 
     def _commit(self, jobs: Sequence[Job[Any]]) -> None:
         """Run a batch; when its transaction is lost as a whole, each function again in its own."""
-        connection = self._writing()
-        try:
-            done = len(jobs) > 1 and self._together(connection, jobs)
-        except sqlite3.Error:
-            done = False
-        if not done:
-            _roll_back(connection)
-            for job in jobs:
-                self._alone(connection, job)
+        with self._alone:
+            if not self._attempt(jobs) and len(jobs) > 1:
+                for job in jobs:
+                    self._attempt((job,))
 
-    def _together(self, connection: Connection, jobs: Sequence[Job[Any]]) -> bool:
-        raw = _raw(connection)
-        raw.execute("BEGIN IMMEDIATE")
-        for job in jobs:
-            raw.execute("SAVEPOINT job")
-            returned = job.run(connection)
-            if not raw.in_transaction:  # SQLite itself rolls back when the disk is full
-                return False
-            if not returned:
-                raw.execute("ROLLBACK TO job")
-                self._tell(job)
-            raw.execute("RELEASE job")
-        self._finish(connection)
-        return True
-
-    def _alone(self, connection: Connection, job: Job[Any]) -> None:
-        raw = _raw(connection)
+    def _attempt(self, jobs: Sequence[Job[Any]]) -> bool:
+        """Run functions in one transaction; whether there is nothing to gain from parting them."""
         try:
+            connection = self._writing()
+            raw = _raw(connection)
             raw.execute("BEGIN IMMEDIATE")
-            if job.run(connection):
-                self._finish(connection)
-        except sqlite3.Error as error:
-            job.fail(error)
+        except _ERRORS as error:
+            self._fail(jobs, error)
+            return True
+        try:
+            for job in jobs:
+                self._run(connection, raw, job)
+            self._finish(raw, len(jobs))
+        except _ERRORS as error:
+            self._fail(jobs, error)
+            return False
         finally:
             _roll_back(connection)
-        self._tell(job)
+        return True
 
-    def _finish(self, connection: Connection) -> None:
-        raw = _raw(connection)
-        self._catch_up(raw)
-        connection.commit()
+    def _run(self, connection: Connection, raw: sqlite3.Connection, job: Job[Any]) -> None:
+        raw.execute("SAVEPOINT job")
+        returned = job.run(connection)
+        if not raw.in_transaction:  # SQLite itself rolls back, for instance when the disk is full
+            raise job.error if isinstance(job.error, _ERRORS) else _MEDDLED
+        if not returned:
+            raw.execute("ROLLBACK TO job")
+            if isinstance(job.error, Exception):
+                self._fail((job,), job.error)
+        raw.execute("RELEASE job")
+
+    def _fail(self, jobs: Sequence[Job[Any]], error: Exception) -> None:
+        for job in jobs:
+            sentence = told(error, self._place.shown)
+            if sentence is not error:
+                sentence.__cause__ = error
+            job.fail(sentence)
+
+    def _finish(self, raw: sqlite3.Connection, jobs: int) -> None:
+        self._unindexed += jobs
+        if self._unindexed >= _WORTH_INDEXING and not self._index_damaged:
+            self._catch_up(raw)
         raw.commit()
 
     def _catch_up(self, raw: sqlite3.Connection) -> None:
         """Index what changed. A damaged index keeps nobody from writing: the next start makes it anew."""
-        if self._index_damaged:
-            return
         raw.execute("SAVEPOINT search")
         try:
-            catch_up(raw)
+            more = catch_up(raw, worth=_WORTH_INDEXING)
+            self._unindexed = _WORTH_INDEXING if more else 0
         except sqlite3.DatabaseError as error:
             if not is_damage(error):
                 raise
@@ -182,16 +201,12 @@ class SQLite:
             raw.execute("DELETE FROM meta WHERE key = 'search'")
         raw.execute("RELEASE search")
 
-    def _tell(self, job: Job[Any]) -> None:
-        if isinstance(job.error, Exception):
-            job.fail(told(job.error, self._place.shown))
-
     async def aclose(self) -> None:
         """Finish what was asked, then close the file."""
         self._closed = True
         with anyio.CancelScope(shield=True):
             await self._batches.aclose()
-            await run_sync(self._close, limiter=self._turn)
+            await run_sync(self._close)
 
     def _close(self) -> None:
         for connection in (*self._idle, self._writer):
@@ -206,7 +221,9 @@ def _raw(connection: Connection) -> sqlite3.Connection:
 
 
 def _roll_back(connection: Connection) -> None:
-    connection.rollback()
+    """Undo what is not committed; SQLAlchemy too begins anew with the next statement."""
+    if connection.in_transaction():
+        connection.rollback()
     _raw(connection).rollback()
 
 

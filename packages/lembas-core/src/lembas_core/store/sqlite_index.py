@@ -3,10 +3,11 @@
     search_words   the index: no copy of the text; row n is message n, row -n is chat n; `who` is the person
     search_queue   rows that changed and, where they were in the index, what they said there
 
-Triggers of plain SQL fill the queue, so whatever program changes a row, it is in there. The next transaction
-that LLeMbas writes, in whatever process, empties the queue in Python, where unspaced scripts are cut into
-pairs. An index without a copy of the text must be told the old text to forget it: so the queue keeps it.
-A reply that still runs is not indexed, because its row is rewritten every second.
+Triggers of plain SQL fill the queue, so whatever program changes a row, it is in there. Now and then a
+transaction of LLeMbas, in whatever process, empties it in Python, where unspaced scripts are cut into pairs:
+many rows at once, because FTS5 writes as many pages for one row as for fifty. Until then `search` reads the
+rows of the queue themselves. An index without a copy of the text must be told the old text to forget it: so
+the queue keeps it. A reply that still runs is not indexed, because its row is rewritten every second.
 """
 
 from __future__ import annotations
@@ -83,14 +84,19 @@ LIMIT ?"""
 _FORGET: Final = "INSERT INTO search_words (search_words, rowid, who, body) VALUES ('delete', ?, ?, ?)"
 _LEARN: Final = "INSERT INTO search_words (rowid, who, body) VALUES (?, ?, ?)"
 _SETTLED: Final = "DELETE FROM search_queue WHERE number = ?"
+_WAITING: Final = "SELECT count(*) FROM (SELECT 1 FROM search_queue LIMIT ?)"
 _AT_ONCE: Final = 1000  # so that a program that changed a million rows does not make the next message wait
 
 
-def catch_up(connection: sqlite3.Connection) -> bool:
-    """Index what changed, within the transaction that runs; whether something is left to do."""
-    changed = connection.execute(_CHANGED, (_AT_ONCE,)).fetchall()
-    if not changed:
+def catch_up(connection: sqlite3.Connection, *, worth: int = 1) -> bool:
+    """Index what changed, within the transaction that runs, when it is `worth` that many rows.
+
+    Returns:
+        Whether something is left to do at once.
+    """
+    if connection.execute(_WAITING, (worth,)).fetchone()[0] < worth:
         return False
+    changed = connection.execute(_CHANGED, (_AT_ONCE,)).fetchall()
     forget = [(n, owner_term(who), spread(said)) for n, who, said, _, _ in changed if who and said]
     learn = [(n, owner_term(who), spread(says)) for n, _, _, who, says in changed if who and says]
     if forget:

@@ -29,6 +29,7 @@ GAP: Final = (
 
 _RUN: Final = re.compile(f"[{UNSPACED}]+")
 _WORD: Final = re.compile(f"[^{GAP}{UNSPACED}]+")
+_GAPS: Final = re.compile(f"[{GAP}]+")
 _PART: Final = re.compile(r'"([^"]*)"|([^\s"]+)')
 _SHORTEST_PREFIX: Final = 3  # a shorter one is in too many terms to be found quickly
 
@@ -142,9 +143,7 @@ def spans(folded: str, piece: Piece, *, most: int | None = None) -> list[tuple[i
         return [*islice(_plain_spans(folded, piece.words[0]), most)]
     if len(piece.words) == 1:
         return [*_word_spans(folded, piece.words[0], prefix=piece.prefix, most=most)]
-    row = f"[{GAP}]+".join(map(re.escape, piece.words))
-    whole = [match.span() for match in islice(re.finditer(row, folded), most)]
-    return whole or sorted(span for word in piece.words for span in _word_spans(folded, word, most=most))
+    return [*_row_spans(folded, piece, most)]
 
 
 def _plain_spans(text: str, run: str) -> Iterator[tuple[int, int]]:
@@ -165,6 +164,20 @@ def _word_spans(
         token = _WORD.match(text, start)
         if token and (_stem(token[0]) == stem or (prefix and token[0].startswith(word))):
             yield token.span()
+
+
+def _row_spans(text: str, piece: Piece, most: int | None) -> Iterator[tuple[int, int]]:
+    first, *rest = piece.words
+    stems = [_stem(word) for word in rest]
+    for start, end in _word_spans(text, first, most=most):
+        for stem in stems:
+            gap = _GAPS.match(text, end)
+            token = _WORD.match(text, gap.end()) if gap else None
+            if token is None or _stem(token[0]) != stem:
+                break
+            end = token.end()
+        else:
+            yield start, end
 
 
 _VOWEL: Final = re.compile("[aeiouy]")
