@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection
-from enum import Enum
-from typing import TYPE_CHECKING, Any, Final, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import orjson
 from sqlalchemy import Connection
@@ -17,6 +16,7 @@ from lembas_core.chats.values import ChatInfo, MessageInfo, Page
 from lembas_core.context.parameters import parameters_to_json
 from lembas_core.endpoints.values import Parameters
 from lembas_core.ids import new_id
+from lembas_core.keep import KEEP, Keep
 
 if TYPE_CHECKING:
     from datetime import datetime
@@ -26,15 +26,6 @@ if TYPE_CHECKING:
     from lembas_core.store.search import Hit
 
 __all__ = ("Chats", "sweep_temporary_chats")
-
-
-class Keep(Enum):
-    """Stands for "leave it as it is" where None means something."""
-
-    KEEP = 0
-
-
-KEEP: Final = Keep.KEEP
 
 
 class Chats(Talking):
