@@ -18,11 +18,11 @@ from sqlalchemy import select
 PASSWORD = "correct horse battery staple"
 
 
-async def test_what_was_said_is_there_another_day(config: Config) -> None:
-    async with Lembas.open(config=config) as lembas:
+async def test_what_was_said_is_there_another_day(lasting: str, config: Config) -> None:
+    async with Lembas.open(lasting, config=config) as lembas:
         chat = lembas.chat(model=Script([text("At nine.")]), titled=False)
         await chat.say("When does the gate open?")
-    async with Lembas.open(config=config) as lembas:
+    async with Lembas.open(lasting, config=config) as lembas:
         assert chat.id is not None
         again = await lembas.open_chat(chat.id)
         assert [message.text for message in await again.messages()] == [
@@ -188,8 +188,8 @@ async def test_each_has_their_own_chats(lembas: Lembas) -> None:
     assert (await lembas.chats.list()).items == ()
 
 
-async def test_two_instances_share_one_database(config: Config) -> None:
-    async with Lembas.open(config=config) as one, Lembas.open(config=config) as two:
+async def test_two_instances_share_one_database(lasting: str, config: Config) -> None:
+    async with Lembas.open(lasting, config=config) as one, Lembas.open(lasting, config=config) as two:
         gate = anyio.Event()
         chat = one.chat(model=Script([pause(gate), text("Once upon.")]), titled=False)
         sent = await chat.start("Hello")
