@@ -25,6 +25,7 @@ _MAX_NAME: Final = 256
 _MAX_ARGUMENTS: Final = 4 << 20
 _MAX_DEPTH: Final = 64
 _MAX_CHECKS: Final = 64
+_ID: Final = re.compile(r"[\x21-\x7e]{1,128}")
 _NUL: Final = re.compile(r"(?<!\\)((?:\\\\)*)\\u0000")
 _ALPHABET: Final = string.ascii_letters + string.digits
 
@@ -104,7 +105,7 @@ class CallAssembler:
         draft = self._draft(
             entry_id if isinstance(entry_id := entry.get("id"), str) else "",
             index if type(index) is int else None,
-            scrubbed(name).strip()[:_MAX_NAME] if isinstance(name, str) else "",
+            _named(name) if isinstance(name, str) else "",
             text := _as_text(arguments),
         )
         if draft is not None:
@@ -116,7 +117,8 @@ class CallAssembler:
         """The calls, in the order they began, ids unique."""
         calls: list[ToolCall] = []
         for draft in self._drafts:
-            call_id = draft.id if draft.id and draft.id not in self._taken else self._new_id()
+            sent = _ID.fullmatch(draft.id) and draft.id not in self._taken
+            call_id = draft.id if sent else self._new_id()
             self._taken.add(call_id)
             calls.append(checked(call_id, draft.name, draft.arguments, draft.problem))
         if self._dropped:
@@ -179,6 +181,11 @@ class CallAssembler:
         if index is not None:
             self._by_index[index] = draft
         return draft
+
+
+def _named(name: str) -> str:
+    """A name without characters that would show as something else than they are."""
+    return "".join(c if c.isprintable() else "\ufffd" for c in name[:_MAX_NAME].strip())
 
 
 def _as_text(arguments: object) -> str:

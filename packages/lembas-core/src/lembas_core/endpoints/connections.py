@@ -8,9 +8,11 @@ neither.
 
 from __future__ import annotations
 
+import errno
+import os
 import selectors
 import ssl
-from collections.abc import AsyncGenerator, Awaitable, Callable
+from collections.abc import Awaitable, Callable
 from typing import Final, cast
 
 import anyio
@@ -99,6 +101,8 @@ def _reason(error: BaseException) -> str:
     told: BaseException = error.__cause__ or error
     while isinstance(told, BaseExceptionGroup):
         told = cast("BaseExceptionGroup[BaseException]", told).exceptions[0]
+    if isinstance(told, OSError) and told.errno is not None and told.errno in errno.errorcode:
+        return os.strerror(told.errno)
     return (told.strerror if isinstance(told, OSError) else None) or str(told)
 
 
@@ -117,6 +121,7 @@ class _Connection:
         self._http = h11.Connection(h11.CLIENT, max_incomplete_event_size=_MAX_HEAD)
         self._since = 0.0
         self._heard = False
+        self._fault: httpx2.RemoteProtocolError | None = None
 
     def is_usable(self) -> bool:
         """Whether the server has not closed it, as far as can be seen from here."""
@@ -128,7 +133,8 @@ class _Connection:
 
     def is_reusable(self) -> bool:
         """Whether the exchange on it came to a good end; then it is ready for the next one."""
-        if self._http.our_state is not h11.DONE or self._http.their_state is not h11.DONE:
+        ended = self._http.our_state is h11.DONE and self._http.their_state is h11.DONE
+        if not ended or self._http.trailing_data[0]:
             return False
         self._http.start_next_cycle()
         self._since = anyio.current_time()
@@ -152,27 +158,28 @@ class _Connection:
         """The answer is read, or its reader has left."""
         await self._give_back(self)
 
-    async def pieces(self) -> AsyncGenerator[bytes]:
-        """The body of the answer: what each read brings, joined."""
+    async def piece(self) -> bytes | None:
+        """More of the answer's body: all that one read brought; None at its end."""
         while True:
             joined: list[bytes] = []
-            event, fault = self._drain(joined)
+            self._take_data(joined)
             if joined:
-                yield b"".join(joined)
-            if fault is not None:
-                raise fault
-            if event is not h11.NEED_DATA:
-                return
+                return b"".join(joined)
+            if self._http.their_state is not h11.SEND_BODY:
+                return None
             await self._receive()
 
-    def _drain(self, joined: list[bytes]) -> tuple[object, httpx2.RemoteProtocolError | None]:
-        """Take the data that was read already; the event that ends it, and the fault if it is one."""
+    def _take_data(self, joined: list[bytes]) -> None:
+        """Take the data that was read already; a fault behind it waits until the data is out."""
+        if self._fault is not None:
+            raise self._fault
         try:
             while isinstance(event := self._next(), h11.Data):
                 joined.append(event.data)
         except httpx2.RemoteProtocolError as error:
-            return None, error
-        return event, None
+            if not joined:
+                raise
+            self._fault = error
 
     async def _send(self, request: httpx2.Request, body: bytes) -> None:
         events = (
@@ -213,14 +220,20 @@ class _Connection:
 
 
 class _Body(httpx2.AsyncByteStream):
-    """The body of an answer."""
+    """The body of an answer, to be read once."""
 
     def __init__(self, connection: _Connection) -> None:
         self._connection = connection
         self._closed = False
 
-    def __aiter__(self) -> AsyncGenerator[bytes]:
-        return self._connection.pieces()
+    def __aiter__(self) -> _Body:
+        return self
+
+    async def __anext__(self) -> bytes:
+        piece = await self._connection.piece()
+        if piece is None:
+            raise StopAsyncIteration
+        return piece
 
     async def aclose(self) -> None:
         if not self._closed:

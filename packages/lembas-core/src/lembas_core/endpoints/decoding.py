@@ -166,5 +166,5 @@ class ReplyDecoder:
         if self._known or (self.done and self._events) or (self._framing.pinged and not self._events):
             raise self._faults.empty()
         if self._framing.shape == "sse" and self._events:
-            raise self._faults.garbled("no event holds JSON")
+            raise self._faults.garbled("no event is part of a reply")
         raise self._faults.not_an_api()

@@ -47,6 +47,8 @@ _NO_QUOTA: Final = re.compile(
 _SECRET: Final = re.compile(r"\b(?:Bearer +|sk-|pk-|gsk_|xai-|key-|AIza)[A-Za-z0-9][\w.\-]{11,}")
 _MARKUP: Final = re.compile(r"<[^>]*>|[\x00-\x1f\x7f-\x9f\u200b-\u200f\u202a-\u202e\u2060-\u2069\ufeff]+")
 _LONGEST_MESSAGE: Final = 400
+_LOOKED_AT: Final = 4096
+_FACTS: Final = 16 << 10
 
 
 class Faults:
@@ -65,10 +67,11 @@ class Faults:
 
     def clean(self, message: str) -> str:
         """`message` as one short line without markup and secrets."""
-        text = scrubbed(message)
+        # Cut twice, so that what the first cut leaves of a key is gone with the second.
+        text = scrubbed(message[: 2 * _LOOKED_AT])
         for secret in self._secrets:
             text = text.replace(secret, "…")
-        text = " ".join(_SECRET.sub("…", _MARKUP.sub(" ", text)).split())
+        text = " ".join(_SECRET.sub("…", _MARKUP.sub(" ", text[:_LOOKED_AT])).split())
         return text if len(text) <= _LONGEST_MESSAGE else text[:_LONGEST_MESSAGE] + "…"
 
     def status(
@@ -79,13 +82,13 @@ class Faults:
             return self._redirect(status, headers.get("location", ""))
         said = load(body)
         message = self.clean(plain(body) if said is None else message_of(said))
-        facts = plain(body) if said is None else facts_of(said)
+        facts = plain(body) if said is None else facts_of(said)[:_FACTS]
         return self._classified(status, message, facts, retry_after(headers, facts), model, path)
 
     def told(self, said: Any, *, model: str = "") -> EndpointError:
         """The error that an error object within a stream tells of."""
         message = self.clean(message_of(said)) or "an error without words"
-        facts = facts_of(said)
+        facts = facts_of(said)[:_FACTS]
         return self._classified(status_in(said), message, facts, retry_after({}, facts), model, "")
 
     def _classified(
@@ -94,20 +97,19 @@ class Faults:
         says = f" It says: {message}" if message else ""
         if overflow.speaks_of_it(facts) or status == 413:
             return self.too_long(says, facts)
+        if 400 <= status < 500 and _FILTERED.search(facts):
+            return ContentFiltered(f"{self.where} withheld the answer.{says}", endpoint=self.where)
         if status in (401, 402, 403, 407) or _NO_QUOTA.search(facts):
             return self._unauthorised(status, says, facts)
         if status in (429, 529) or (status == 503 and wait is not None):
             return self._rate_limited(says, wait)
-        if 400 <= status < 500 and _FILTERED.search(facts):
-            return ContentFiltered(f"{self.where} withheld the answer.{says}", endpoint=self.where)
-        if 400 <= status < 500 and _MODEL_MISSING.search(facts):
-            named = f"the model {model!r}" if model else "this model"
-            return ModelMissing(f"{self.where} does not know {named}.{says}", endpoint=self.where)
+        if status >= 500 or not status:
+            return self._server_error(status, message)
+        if model and _MODEL_MISSING.search(facts):
+            return ModelMissing(f"{self.where} does not know the model {model!r}.{says}", endpoint=self.where)
         if status in (404, 405, 410):
             return self._not_found(status, says, path)
-        if 400 <= status < 500:
-            return self.bad(f"refused the request ({status}).{says}", "bad_request", status)
-        return self._server_error(status, message)
+        return self.bad(f"refused the request ({status}).{says}", "bad_request", status)
 
     def bad(self, predicate: str, reason: Any, status: int | None = None) -> BadResponse:
         """A `BadResponse` whose sentence begins with the endpoint and goes on with `predicate`."""
@@ -198,9 +200,11 @@ class Faults:
 
     def _redirect(self, status: int, location: str) -> BadResponse:
         """Redirects are never followed: the key would go along, and a POST would become a GET."""
-        target = urlsplit(self.clean(location))
-        host = target.hostname or ""
-        to = f" to {target.scheme}://{host}{target.path}" if host else ""
+        try:
+            target = urlsplit(self.clean(location))
+            to = f" to {target.scheme}://{target.hostname}{target.path}" if target.hostname else ""
+        except ValueError:
+            to = ""
         return self.bad(
             f"redirects{to} ({status}): set the URL of this connection to the right one.", "redirect", status
         )

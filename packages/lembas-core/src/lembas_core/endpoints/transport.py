@@ -1,7 +1,7 @@
 """HTTP, thinly: one httpx2 client per endpoint, its limits set for streams.
 
-The one module of this floor that does I/O. Redirects are never followed (the key would go along), proxies
-and netrc of the environment are not read, and leaving a body early closes its connection at once.
+Redirects are never followed (the key would go along), proxies and netrc of the environment are not read, and
+leaving a body early closes its connection at once.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from lembas_core.endpoints.faults import Faults
 from lembas_core.endpoints.inflating import Inflater, inflater_for
 from lembas_core.errors import EndpointError
 
-__all__ = ("Answer", "Transport", "broken")
+__all__ = ("Answer", "Transport")
 
 _CLOSING_SECONDS: Final = 2.0
 
@@ -70,19 +70,7 @@ class Transport:
             return self._faults.unreachable("no connection in time", timed_out=True)
         if isinstance(error, httpx2.ConnectError):
             return self._faults.unreachable(str(error))
-        return broken(error, self._faults)
-
-
-def broken(error: Exception, faults: Faults) -> EndpointError:
-    """The error for an exchange that broke: a connection that ended, or bytes that are no HTTP."""
-    words = str(error)
-    if (
-        isinstance(error, httpx2.RemoteProtocolError)
-        and "closed" not in words
-        and "disconnected" not in words
-    ):
-        return faults.garbled(words)
-    return faults.dropped()
+        return _broken(error, self._faults)
 
 
 class Answer:
@@ -125,7 +113,7 @@ class Answer:
             self._steps = self._inflater.feed(data)
             return next(self._steps, b"")
         except httpx2.HTTPError as error:
-            raise broken(error, self._faults) from error
+            raise _broken(error, self._faults) from error
         except ValueError as error:
             raise self._faults.garbled(str(error)) from None
 
@@ -149,3 +137,11 @@ class Answer:
         with anyio.move_on_after(_CLOSING_SECONDS, shield=True):
             await self._pieces.aclose()
             await self._response.aclose()
+
+
+def _broken(error: httpx2.HTTPError, faults: Faults) -> EndpointError:
+    """The error for an exchange that broke: a connection that ended, or bytes that are no HTTP."""
+    words = str(error)
+    if isinstance(error, httpx2.RemoteProtocolError) and "closed" not in words:
+        return faults.garbled(words)
+    return faults.dropped()
