@@ -38,7 +38,7 @@ def test_a_conversation_is_kept_and_named_when_it_is_left(lembas: Command) -> No
         t.type("I am Ada.\r")
         t.wait_for("Hello Ada.")
         t.type("Who am I?\r")
-        t.wait_for("You are Ada.")
+        t.wait_for(">", after=t.wait_for("You are Ada."))
         t.type("\x04")
         assert t.end() == 0
     assert said(server) == ["I am Ada.", "Hello Ada.", "Who am I?"]
@@ -78,8 +78,7 @@ def test_ctrl_c_at_the_prompt_says_how_to_leave(lembas: Command) -> None:
     with talking(lembas) as (_, t):
         t.type("half a line")
         t.wait_for("> half a line")
-        t.type("\x03")
-        t.wait_for("/quit leaves.")
+        t.wait_for(">", after=t.press_until("\x03", "/quit leaves."))
         t.type("\x04")
         assert t.end() == 0
 

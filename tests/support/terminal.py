@@ -160,6 +160,19 @@ class Terminal:
                 raise AssertionError(f"{text!r} is not on the screen:\n{self.text}")
         return self.text.index(text, after) + len(text)
 
+    def press_until(self, key: str, text: str) -> int:
+        """Press a key until the screen shows `text`; gives the place behind it.
+
+        A signal that reaches Python just before its line editor waits for keys is seen only at the next key.
+        """
+        until = time.monotonic() + self._patience
+        while text not in self.text and time.monotonic() < until:
+            self.type(key)
+            again = time.monotonic() + 1
+            while text not in self.text and self._read(again):
+                pass
+        return self.wait_for(text)
+
     def end(self) -> int:
         """Wait for the command to end and give its exit code."""
         until = time.monotonic() + self._patience
