@@ -81,3 +81,5 @@ async def test_a_setting_names_another_file(lembas: Lembas, tmp_path: Path) -> N
     await lembas.settings.set("local_model", str(file))
     found = await lembas.models.resolve("local")
     assert (found.ref, found.tools) == ("local/other", None)
+    small = f"local/{LocalServer().name}"
+    assert (await lembas.models.resolve(small)).ref == small

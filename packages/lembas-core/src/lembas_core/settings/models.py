@@ -62,10 +62,10 @@ class Models:
 
         No endpoint is waited for: catalogues that are old are asked for in the background.
         """
-        shelf, settings = await self._store.read(self._read)
-        self._discovery.refresh_soon(self._old(shelf.connections))
         from lembas_core.settings.entries import entry_of, local_entry
 
+        shelf, settings = await self._store.read(self._read)
+        self._discovery.refresh_soon(self._old(shelf.connections))
         default = self._default(shelf, settings)
         entries = [entry_of(place, default) for place in shelf.places()]
         gguf = _gguf(settings.local_model)
@@ -79,9 +79,9 @@ class Models:
         Raises:
             NotFound: There is none of that name.
         """
-        shelf, settings = await self._store.read(self._read)
         from lembas_core.settings.entries import entry_of, local_entry
 
+        shelf, settings = await self._store.read(self._read)
         default = self._default(shelf, settings)
         if (local := self._resolve_local(ref, settings)) is not None:
             return local_entry(local, default)
@@ -127,7 +127,7 @@ class Models:
         if wanted and (local := self._resolve_local(wanted, settings)) is not None:
             return local
         place = _wanted(shelf, wanted)
-        unsure = place is None or place.kept.catalogue_at is None
+        unsure = place is None or (place.offered and place.kept.catalogue_at is None)
         if unsure and (asked := shelf.may_have(wanted)):
             await self._discovery.refresh(asked, within=FIRST_ASK_SECONDS)
             shelf, settings = await self._store.read(self._read)
@@ -141,9 +141,10 @@ class Models:
 
     def _resolve_local(self, wanted: str, settings: InstanceSettings) -> Resolved | None:
         """The embedded model by its name, or a GGUF file by its path."""
-        gguf = _gguf(settings.local_model)
-        if wanted.partition("/")[0] == LOCAL and wanted in {LOCAL, self._local_ref(gguf)}:
-            return self._local.resolve(gguf, self._local_ref(gguf))
+        if wanted.partition("/")[0] == LOCAL:
+            for gguf in (_gguf(settings.local_model), None):
+                if wanted in {LOCAL, self._local_ref(gguf)}:
+                    return self._local.resolve(gguf, self._local_ref(gguf))
         path = _gguf(wanted) if wanted.lower().endswith(".gguf") else None
         if path is not None and path.is_file():
             return self._local.resolve(path, str(path))
@@ -173,9 +174,9 @@ class Models:
         if down:
             raise NotFound(f"No model can be chosen: {down[0].problem}")
         gguf = _gguf(settings.local_model)
-        if not self._local.available(gguf) and not shelf.connections:
+        if not self._local.available(gguf):
             raise NotFound(
-                "No model is set up: add an endpoint with `lembas connections add URL`, "
+                "No model is there to answer: add an endpoint with `lembas connections add URL`, "
                 "or install the `local` extra and run `lembas models fetch`."
             )
         return self._local.resolve(gguf, self._local_ref(gguf))
