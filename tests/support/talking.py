@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 import anyio
+from anyio.abc import TaskGroup
 from lembas_core.chats import Chats, MessageInfo, Sent
 from lembas_core.endpoints.resolved import Resolved
 from lembas_core.endpoints.values import ModelClient
@@ -49,6 +50,7 @@ class House:
 
     store: Store
     replies: Replies
+    tasks: TaskGroup
     clock: FakeClock
     models: dict[str, Resolved] = field(default_factory=dict[str, Resolved])
     settings: dict[str, Any] = field(default_factory=dict[str, Any])
@@ -170,7 +172,7 @@ async def open_house(
     opened = store or await Store.open(where)
     clock = clock or FakeClock()
     async with anyio.create_task_group() as tasks:
-        house = House(opened, Replies(opened, tasks, clock, owner=owner), clock, settings=settings)
+        house = House(opened, Replies(opened, tasks, clock, owner=owner), tasks, clock, settings=settings)
         for model in models:
             house.add(model)
         try:

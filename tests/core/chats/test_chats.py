@@ -44,7 +44,7 @@ async def test_chats_are_listed_by_their_last_activity() -> None:
 
 
 @given(st.lists(st.integers(0, 2), max_size=9), st.integers(1, 4))
-@settings(max_examples=20)
+@settings(max_examples=20, deadline=None)
 async def test_pages_hold_every_chat_once(pauses: list[int], limit: int) -> None:
     async with open_house() as house:
         for at, seconds in enumerate(pauses):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from lembas_core.chats.continuing import CONTINUE, continuation
 from lembas_core.endpoints.values import Message, Request
@@ -39,6 +39,7 @@ def test_without_tools_only_the_words_are_told() -> None:
     assert sent == (Message("assistant", "Let me see.\n\nIt is"), Message("user", CONTINUE))
 
 
+@settings(deadline=None)
 @given(blocks, st.booleans())
 def test_every_call_has_its_result_and_roles_alternate(said: list[Block], tools: bool) -> None:
     messages = (Message("user", "Hi"), *continuation(said, tools=tools))

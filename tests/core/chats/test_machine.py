@@ -272,12 +272,14 @@ class ChatMachine(RuleBasedStateMachine):
 
             self.act(regenerate)
 
-    @rule(pick=PICK, which=PICK, kind=KINDS, status=st.sampled_from(["interrupted", "stopped", "error", ""]))
-    def resume(self, pick: int, which: int, kind: str, status: str) -> None:
-        house, row = self.house(pick), self.some(which, "assistant", status)
-        if row is not None:
-            self.play(house, kind)
-            self.act(lambda: house.chats.resume(row.id, run=RUN))
+    @rule(pick=PICK, which=PICK, kind=KINDS)
+    def resume(self, pick: int, which: int, kind: str) -> None:
+        house = self.house(pick)
+        for status in ("interrupted", "stopped", "error", "done", "running"):
+            if (row := self.some(which, "assistant", status)) is not None:
+                self.play(house, kind)
+                self.act(lambda: house.chats.resume(row.id, run=RUN))
+                return
 
     @rule(pick=PICK, which=PICK)
     def stop(self, pick: int, which: int) -> None:
@@ -350,12 +352,17 @@ class ChatMachine(RuleBasedStateMachine):
     def a_second_process_comes(self) -> None:
         self.open()
 
-    @rule(pick=PICK)
-    def a_process_crashes(self, pick: int) -> None:
+    @rule(pick=PICK, writing=st.booleans(), noticed=st.booleans())
+    def a_process_crashes(self, pick: int, writing: bool, noticed: bool) -> None:
+        if writing:
+            self.begin_a_chat(pick, "hang")
         house = self.houses.pop(pick % len(self.houses))
         self.zombies.append(self.doors.pop(id(house)))
         if not self.houses:
             self.open()
+        if noticed:
+            self.time_passes(20)
+            self.sweep(pick)
 
     @rule(pick=PICK)
     def a_process_is_closed(self, pick: int) -> None:

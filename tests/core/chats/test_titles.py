@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from lembas_core.chats.titles import clean_title, first_words, title_prompt
 
@@ -30,6 +30,7 @@ def test_an_answer_becomes_one_clean_line(answer: str, title: str) -> None:
     assert clean_title(answer) == title
 
 
+@settings(deadline=None)
 @given(st.text())
 def test_any_answer_becomes_one_short_line(answer: str) -> None:
     title = clean_title(answer)

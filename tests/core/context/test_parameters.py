@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from lembas_core.context import merge_parameters, parameters_from_json, parameters_to_json
 from lembas_core.endpoints.values import Parameters
@@ -27,6 +27,7 @@ def test_a_later_layer_wins_where_it_says_something() -> None:
     )
 
 
+@settings(deadline=None)
 @given(parameters)
 def test_parameters_survive_json(value: Parameters) -> None:
     assert parameters_from_json(parameters_to_json(value)) == value

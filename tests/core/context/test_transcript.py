@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from lembas_core.context import Turn, system_prompt, transcript
 from lembas_core.endpoints.values import Image, Message
@@ -74,6 +74,7 @@ def test_a_system_prompt_set_to_nothing_is_set() -> None:
     assert system_prompt("", "model", "instance") == ""
 
 
+@settings(deadline=None)
 @given(turns, st.sampled_from([True, False, None]))
 def test_roles_alternate_and_no_turn_of_a_person_is_lost(path: list[Turn], vision: bool | None) -> None:
     sent = transcript(path, system="s", vision=vision)

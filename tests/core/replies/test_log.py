@@ -7,7 +7,7 @@ from contextlib import ExitStack
 
 import anyio
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from lembas_core.engine.events import (
     Event,
@@ -90,6 +90,7 @@ class Reader:
 steps = st.lists(st.sampled_from(["t", "t", "t", "r", "c", "s", "attach", "read", "read"]), max_size=60)
 
 
+@settings(deadline=None)
 @given(steps, st.integers(2, 8))
 async def test_whenever_a_follower_attaches_and_however_slow_it_reads_it_holds_the_whole(
     steps: list[str], trim_at: int

@@ -10,7 +10,7 @@ from datetime import datetime, timedelta
 import anyio
 import pytest
 from lembas_core.chats import RunWith, Sent
-from lembas_core.engine.events import Finished, Snapshot, Text
+from lembas_core.engine.events import Event, Finished, Snapshot, Text
 from lembas_core.engine.questions import Answer, Question
 from lembas_core.engine.state import ReplyView, ToolBlock
 from lembas_core.errors import NotFound, RateLimited, Unreachable
@@ -347,6 +347,48 @@ async def test_a_process_that_was_taken_for_dead_claims_its_reply_back() -> None
         gate.opened.set()
         assert (await house.wait(sent)).view.text == "Once more"
         assert (await row_view(house, sent.reply_id)).outcome == "done"
+
+
+async def test_a_predecessor_never_writes_over_its_successor() -> None:
+    clock, gate = FakeClock(), Gate()
+    async with talk([text("Once"), gate.step, text(" lost")], clock=clock, owner=elsewhere("one")) as house:
+        sent = await house.chats.send("Go")
+        await gate.wait()
+        await house.pass_time()
+        seen = await follow_in_the_background(house, sent)
+        async with talk([text(" more")], store=house.store, clock=FakeClock(later(clock, 16))) as other:
+            await other.replies.sweep()
+            await other.wait(await other.chats.resume(sent.reply_id))
+            gate.opened.set()
+            assert (await house.wait(sent)).view.outcome == "interrupted"
+            assert seen[-1].kind == "finished"
+            message = await other.last(sent.chat_id)
+            assert (message.text, message.status) == ("Once more", "done")
+
+
+async def follow_in_the_background(house: House, sent: Sent) -> list[Event]:
+    """The events of a reply, a list that grows."""
+    seen = list[Event]()
+
+    async def follow() -> None:
+        async with house.replies.follow(sent.reply_id) as events:
+            seen.extend([event async for event in events])
+
+    house.tasks.start_soon(follow)
+    await house.settle()
+    return seen
+
+
+async def test_a_process_that_lost_its_reply_stops_asking_its_model() -> None:
+    clock, gate = FakeClock(), Gate()
+    async with talk([text("Once"), gate.step], clock=clock, owner=elsewhere("one")) as house:
+        sent = await house.chats.send("Go")
+        await gate.wait()
+        async with talk([text("again")], store=house.store, clock=FakeClock(later(clock, 16))) as other:
+            await other.replies.sweep()
+            await other.wait(await other.chats.resume(sent.reply_id))
+        await house.pass_time()
+        assert house.script.streaming == 0
 
 
 async def test_closing_the_instance_keeps_what_arrived_as_interrupted() -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from lembas_core.engine.blocks import Block, ReasoningBlock, TextBlock, ToolBlock
 from lembas_core.engine.questions import Answer, PendingCall, Prompt, Question
@@ -27,6 +27,7 @@ def view_of_pieces(kinds: list[str], said: str) -> ReplyView:
     return ReplyView(number=len(kinds), blocks=tuple(blocks), text=text)
 
 
+@settings(deadline=None)
 @given(pieces, st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0"), min_size=1))
 def test_blocks_come_back_as_they_were(kinds: list[str], said: str) -> None:
     view = view_of_pieces(kinds, said)

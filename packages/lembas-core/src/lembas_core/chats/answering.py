@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from sqlalchemy import Connection, Row, select
 
@@ -28,8 +28,7 @@ if TYPE_CHECKING:
 __all__ = ("Answering", "Means")
 
 
-@dataclass(frozen=True, slots=True)
-class Means:
+class Means(NamedTuple):
     """What a reply is made with: the store, the models, the settings."""
 
     store: Store

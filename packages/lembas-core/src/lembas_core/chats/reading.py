@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from datetime import datetime
 from typing import Any, Final
 
-from sqlalchemy import ColumnElement, Connection, Row, literal, or_, select, tuple_
+from sqlalchemy import ColumnElement, Connection, Row, bindparam, literal, or_, select, tuple_
 
 from lembas_core.chats.rows import chat_of, message_of
 from lembas_core.chats.values import ChatInfo, MessageInfo, Page
@@ -31,6 +31,18 @@ _ID: Final = re.compile(r"[0-9a-f-]{6,36}\Z")
 _MANY: Final = 500
 
 
+# Whose chats are seen is decided here and nowhere else.
+_THEIRS: Final = (chats.c.person_id == bindparam("person_id")) & chats.c.deleted_at.is_(None)
+# Made once: building a statement costs more than running it.
+_CHAT: Final = select(chats).where(_THEIRS, chats.c.id == bindparam("chat_id"))
+_CHAT_LOCKED: Final = _CHAT.with_for_update()
+_MESSAGE: Final = (
+    select(messages)
+    .join(chats, chats.c.id == messages.c.chat_id)
+    .where(_THEIRS, messages.c.id == bindparam("message_id"))
+)
+
+
 def no_such_chat() -> NotFound:
     """The error for a chat that is not there, is deleted, or is somebody else's."""
     return NotFound("There is no such chat.")
@@ -38,8 +50,8 @@ def no_such_chat() -> NotFound:
 
 def chat_row(c: Connection, person_id: str, chat_id: str, *, lock: bool = False) -> Row[Any]:
     """The row of a person's chat; `lock` keeps other transactions from changing it meanwhile."""
-    wanted = select(chats).where(_theirs(person_id), chats.c.id == chat_id)
-    row = c.execute(wanted.with_for_update() if lock else wanted).one_or_none()
+    wanted = {"person_id": person_id, "chat_id": chat_id}
+    row = c.execute(_CHAT_LOCKED if lock else _CHAT, wanted).one_or_none()
     if row is None:
         raise no_such_chat()
     return row
@@ -47,8 +59,7 @@ def chat_row(c: Connection, person_id: str, chat_id: str, *, lock: bool = False)
 
 def message_row(c: Connection, person_id: str, message_id: str) -> Row[Any]:
     """The row of a message in one of a person's chats."""
-    wanted = select(messages).join(chats, chats.c.id == messages.c.chat_id)
-    row = c.execute(wanted.where(_theirs(person_id), messages.c.id == message_id)).one_or_none()
+    row = c.execute(_MESSAGE, {"person_id": person_id, "message_id": message_id}).one_or_none()
     if row is None:
         raise NotFound("There is no such message.")
     return row
@@ -65,7 +76,7 @@ def find_chat(c: Connection, person_id: str, given: str) -> ChatInfo:
     if not _ID.match(part):
         raise no_such_chat()
     fits = or_(chats.c.id.startswith(part), chats.c.id.endswith(part))
-    rows = c.execute(select(chats).where(_theirs(person_id), fits).limit(2)).all()
+    rows = c.execute(select(chats).where(_THEIRS, fits).limit(2), {"person_id": person_id}).all()
     if not rows:
         raise no_such_chat()
     if len(rows) > 1:
@@ -77,22 +88,19 @@ def chat_page(
     c: Connection, person_id: str, *, limit: int, cursor: str | None, archived: bool, origin: str | None
 ) -> Page[ChatInfo]:
     """A person's chats by last activity, the latest first; temporary ones are never listed."""
-    shown = select(chats).where(_theirs(person_id), ~chats.c.temporary, chats.c.archived.is_(archived))
+    shown = select(chats).where(_THEIRS, ~chats.c.temporary, chats.c.archived.is_(archived))
     if origin is not None:
         shown = shown.where(chats.c.origin == origin)
     if cursor is not None:
         shown = shown.where(_before(cursor))
-    rows = c.execute(shown.order_by(chats.c.updated_at.desc(), chats.c.id.desc()).limit(limit + 1)).all()
+    shown = shown.order_by(chats.c.updated_at.desc(), chats.c.id.desc()).limit(limit + 1)
+    rows = c.execute(shown, {"person_id": person_id}).all()
     more = len(rows) > limit
     last = rows[limit - 1] if more else None
     return Page(
         tuple(chat_of(row) for row in rows[:limit]),
         f"{last.updated_at.isoformat()}_{last.id}" if last is not None else None,
     )
-
-
-def _theirs(person_id: str) -> ColumnElement[bool]:
-    return (chats.c.person_id == person_id) & chats.c.deleted_at.is_(None)
 
 
 def _before(cursor: str) -> ColumnElement[bool]:

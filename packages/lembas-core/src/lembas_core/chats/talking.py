@@ -148,7 +148,7 @@ class Talking:
             return Sent(chat.id, row.parent_id, reply_id)
         answering = await self._answering(chat.id, row.parent_id, run or RunWith(), chat.model)
         answering.start = replace(view_of(row), outcome=None, finish="", error="")
-        begun = replace(self._begun(answering.model), message_id=reply_id)
+        begun = self._begun(answering.model)._replace(message_id=reply_id)
         return await self._store_and_start(
             lambda c: writing.begin_again(c, self._person.id, row, begun), answering, begun
         )

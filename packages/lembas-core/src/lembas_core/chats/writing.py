@@ -6,11 +6,10 @@ Nothing here costs more in a long chat than in a short one, but for a fork, whic
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass
 from datetime import datetime, timedelta
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-from sqlalchemy import Connection, Row, Select, delete, insert, select, update
+from sqlalchemy import Connection, Row, Select, bindparam, delete, insert, select, update
 
 from lembas_core.chats.reading import chat_row, message_row
 from lembas_core.errors import Conflict, Invalid, NotFound
@@ -44,9 +43,14 @@ _COPIED: Final = tuple(
     column.name for column in messages.c if column.name not in ("number", "id", "chat_id", "parent_id")
 )
 
+# Made once: building a statement costs more than running it.
+_NEW_CHAT: Final = insert(chats)
+_NEW_MESSAGE: Final = insert(messages)
+_CHANGE_CHAT: Final = update(chats).where(chats.c.id == bindparam("of_id"))
+_MESSAGE: Final = select(messages).where(messages.c.id == bindparam("message_id"))
 
-@dataclass(frozen=True, slots=True)
-class Begun:
+
+class Begun(NamedTuple):
     """A reply that is about to run: its message, which run of it, by whom, with which model."""
 
     message_id: str
@@ -76,10 +80,8 @@ def begin_chat(
 ) -> None:
     """Make a chat with its first turn and the reply to it."""
     person.ensure(c)
-    c.execute(
-        insert(chats),
-        {**chat, "head_id": begun.message_id, "created_at": begun.at, "updated_at": begun.at},
-    )
+    fresh = {"head_id": begun.message_id, "created_at": begun.at, "updated_at": begun.at}
+    c.execute(_NEW_CHAT, {**chat, **fresh})
     _insert_turn(c, chat["id"], None, turn, begun)
 
 
@@ -124,7 +126,7 @@ def parent_of_turn(c: Connection, chat_id: str, message_id: str) -> str | None:
 
 
 def _require_over(c: Connection, message_id: str, at: datetime) -> None:
-    row = c.execute(select(messages).where(messages.c.id == message_id)).one_or_none()
+    row = c.execute(_MESSAGE, {"message_id": message_id}).one_or_none()
     if row is not None and row.status == "running" and not interrupt_if_gone(c, row, at):
         raise _still_writing()
 
@@ -137,18 +139,17 @@ def _insert_turn(
     c: Connection, chat_id: str, parent_id: str | None, turn: Mapping[str, Any], begun: Begun
 ) -> None:
     user = {"chat_id": chat_id, "parent_id": parent_id, "role": "user", "created_at": begun.at}
-    c.execute(insert(messages), {**turn, **user})
+    c.execute(_NEW_MESSAGE, {**turn, **user})
     _insert_reply(c, chat_id, turn["id"], begun)
 
 
 def _insert_reply(c: Connection, chat_id: str, parent_id: str, begun: Begun) -> None:
     reply = {"id": begun.message_id, "chat_id": chat_id, "parent_id": parent_id, "role": "assistant"}
-    c.execute(insert(messages), {**reply, "created_at": begun.at, **begun.columns})
+    c.execute(_NEW_MESSAGE, {**reply, "created_at": begun.at, **begun.columns})
 
 
 def _move(c: Connection, chat_id: str, begun: Begun) -> None:
-    here = update(chats).where(chats.c.id == chat_id)
-    c.execute(here.values(head_id=begun.message_id, updated_at=begun.at))
+    c.execute(_CHANGE_CHAT, {"of_id": chat_id, "head_id": begun.message_id, "updated_at": begun.at})
 
 
 def add_reply(c: Connection, person_id: str, reply_id: str, begun: Begun) -> None:
@@ -203,7 +204,7 @@ def show(c: Connection, person_id: str, message_id: str) -> None:
     """Make a message part of the current path, which goes on from it as it last did."""
     row = message_row(c, person_id, message_id)
     head = tree.newest_leaf(c, message_id)
-    c.execute(update(chats).where(chats.c.id == row.chat_id).values(head_id=head))
+    c.execute(_CHANGE_CHAT, {"of_id": row.chat_id, "head_id": head})
 
 
 def delete_version(c: Connection, person_id: str, message_id: str) -> None:
@@ -225,7 +226,7 @@ def delete_version(c: Connection, person_id: str, message_id: str) -> None:
         raise _still_writing()
     if any(message.id == chat.head_id for message in lost):
         head = tree.newest_leaf(c, others[-1])
-        c.execute(update(chats).where(chats.c.id == chat.id).values(head_id=head))
+        c.execute(_CHANGE_CHAT, {"of_id": chat.id, "head_id": head})
     c.execute(delete(messages).where(messages.c.id.in_(doomed)))
 
 
@@ -252,18 +253,19 @@ def fork(c: Connection, person_id: str, message_id: str, chat_id: str, at: datet
     ids = [new_id() for _ in path]
     kept = {column.name: getattr(source, column.name) for column in chats.c if column.name != "number"}
     fresh = {"id": chat_id, "head_id": ids[-1], "unread": False, "created_at": at, "updated_at": at}
-    c.execute(insert(chats), {**kept, **fresh, "pinned": False, "archived": False})
+    c.execute(_NEW_CHAT, {**kept, **fresh, "pinned": False, "archived": False})
     copies = [
         {**{name: getattr(old, name) for name in _COPIED}, "id": own, "chat_id": chat_id, "parent_id": parent}
         for old, own, parent in zip(path, ids, [None, *ids], strict=False)
     ]
-    c.execute(insert(messages), copies)
+    c.execute(_NEW_MESSAGE, copies)
 
 
 def change_chat(c: Connection, person_id: str, chat_id: str, values: Mapping[str, Any]) -> None:
     """Change a chat's own columns; that is no activity."""
     chat_row(c, person_id, chat_id)
-    c.execute(update(chats).where(chats.c.id == chat_id).values(**values))
+    if values:
+        c.execute(_CHANGE_CHAT, {"of_id": chat_id, **values})
 
 
 def give_title(c: Connection, chat_id: str, title: str) -> None:

@@ -8,16 +8,15 @@ returned is not sent again on later turns: the answer already holds what was mad
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
-from typing import Literal
+from dataclasses import replace
+from typing import Literal, NamedTuple
 
 from lembas_core.endpoints.values import Image, Message
 
 __all__ = ("Turn", "system_prompt", "transcript")
 
 
-@dataclass(frozen=True, slots=True)
-class Turn:
+class Turn(NamedTuple):
     """What one side said: a person's turn with its pictures, or the text of a reply."""
 
     role: Literal["user", "assistant"]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from lembas_core.endpoints.values import ModelClient, Request
 from lembas_core.engine.limits import Limits, Permit, default_permit
@@ -51,8 +51,7 @@ class Job:
     after: Callable[[ReplyView], Awaitable[None]] | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Ended:
+class Ended(NamedTuple):
     """How a reply ended; `error` is the error itself, with its facts where it happened in this process."""
 
     view: ReplyView

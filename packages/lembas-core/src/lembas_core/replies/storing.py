@@ -7,7 +7,7 @@ from dataclasses import replace
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import Connection, Row, Update, select, update
+from sqlalchemy import Connection, Row, bindparam, select, update
 
 from lembas_core.engine.blocks import ToolBlock
 from lembas_core.engine.events import Outcome
@@ -28,6 +28,16 @@ __all__ = (
     "sweep",
 )
 
+# What is set is named by the parameters. Made once: building a statement costs more than running it.
+_OF = update(messages).where(
+    messages.c.id == bindparam("of_id"), messages.c.generation == bindparam("of_generation")
+)
+_OURS = _OF.where(messages.c.owner == bindparam("of_owner"))
+_RUNNING = _OF.where(messages.c.status == "running")
+_CHAT_OF = update(chats).where(
+    chats.c.id == select(messages.c.chat_id).where(messages.c.id == bindparam("of_id")).scalar_subquery()
+)
+
 
 def checkpoint(
     c: Connection, views: Mapping[tuple[str, str], ReplyView | None], owner: str, at: datetime
@@ -36,10 +46,13 @@ def checkpoint(
 
     A row that was taken for dead is claimed back as long as nobody has begun it anew.
     """
-    for (message_id, generation), view in views.items():
-        columns = {} if view is None else columns_of(view)
-        ours = _of(message_id, generation).where(messages.c.owner == owner)
-        c.execute(ours.values(status="running", checkpoint_at=at, **columns))
+    lives = {"of_owner": owner, "status": "running", "checkpoint_at": at}
+    rows = {key: {"of_id": key[0], "of_generation": key[1], **lives} for key in views}
+    written = [rows[key] | columns_of(view) for key, view in views.items() if view is not None]
+    silent = [rows[key] for key, view in views.items() if view is None]
+    for together in (written, silent):
+        if together:
+            c.execute(_OURS, together)
 
 
 def conclude(
@@ -56,15 +69,21 @@ def conclude(
         at: The moment.
         unread: Whether nobody was there to see it.
     """
-    ending = {"status": view.outcome, "finish": view.finish, "error": view.error, "error_kind": kind}
-    ours = _of(message_id, generation).values(
-        checkpoint_at=at, owner=None, inbox=None, **ending, **columns_of(view)
-    )
-    if not c.execute(ours).rowcount:
+    values = {
+        "of_id": message_id,
+        "of_generation": generation,
+        "checkpoint_at": at,
+        "owner": None,
+        "inbox": None,
+        "status": view.outcome,
+        "finish": view.finish,
+        "error": view.error,
+        "error_kind": kind,
+    }
+    if not c.execute(_OF, values | columns_of(view)).rowcount:
         return False
-    chat_id = select(messages.c.chat_id).where(messages.c.id == message_id).scalar_subquery()
     seen = {"unread": True} if unread else {}
-    c.execute(update(chats).where(chats.c.id == chat_id).values(updated_at=at, **seen))
+    c.execute(_CHAT_OF, {"of_id": message_id, "updated_at": at, **seen})
     return True
 
 
@@ -112,9 +131,13 @@ def interrupt_if_gone(c: Connection, row: Row[Any], at: datetime) -> bool:
     if not is_gone(row.owner, row.checkpoint_at, at):
         return False
     view = cut_short(view_of(row), "interrupted")
-    ended = _of(row.id, row.generation).where(messages.c.status == "running")
-    values = {"status": "interrupted", "finish": view.finish, **columns_of(view)}
-    return bool(c.execute(ended.values(**values)).rowcount)
+    values = {
+        "of_id": row.id,
+        "of_generation": row.generation,
+        "status": "interrupted",
+        "finish": view.finish,
+    }
+    return bool(c.execute(_RUNNING, values | columns_of(view)).rowcount)
 
 
 def cut_short(view: ReplyView, outcome: Outcome) -> ReplyView:
@@ -127,7 +150,3 @@ def cut_short(view: ReplyView, outcome: Outcome) -> ReplyView:
         for block in view.blocks
     )
     return replace(view, blocks=blocks, status="", question=None, outcome=outcome, finish="incomplete")
-
-
-def _of(message_id: str, generation: str | None) -> Update:
-    return update(messages).where(messages.c.id == message_id, messages.c.generation == generation)

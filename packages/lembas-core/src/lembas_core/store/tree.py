@@ -5,7 +5,8 @@ Every walk follows an index, so it costs what it returns, however long the chat 
 
 from __future__ import annotations
 
-from typing import Any
+from functools import cache
+from typing import Any, Final
 
 from sqlalchemy import Connection, Integer, Row, Select, bindparam, func, literal, select
 
@@ -13,16 +14,18 @@ from lembas_core.store.tables import messages
 
 __all__ = ("newest_leaf", "path", "siblings", "turns")
 
+_SAID: Final = (messages.c.role, messages.c.text, messages.c.images)
+
 
 def path(connection: Connection, head_id: str | None, *, limit: int | None = None) -> list[Row[Any]]:
     """The messages from the root to `head_id`, oldest first; with `limit`, the last that many of them."""
     most = -1 if limit is None else limit
-    return [*connection.execute(_PATH, {"head": head_id, "most": most})]
+    return [*connection.execute(_path(messages), {"head": head_id, "most": most})]
 
 
 def turns(connection: Connection, head_id: str | None) -> list[Row[Any]]:
     """Role, text and images along `path`: all that a request is made of, at a third of the cost."""
-    return [*connection.execute(_TURNS, {"head": head_id, "most": -1})]
+    return [*connection.execute(_path(*_SAID), {"head": head_id, "most": -1})]
 
 
 def siblings(connection: Connection, message_id: str) -> list[str]:
@@ -41,9 +44,10 @@ def siblings(connection: Connection, message_id: str) -> list[str]:
 
 def newest_leaf(connection: Connection, message_id: str) -> str:
     """The end of the path that runs on from a message: the newest child, its newest child, and so on."""
-    return connection.scalars(_NEWEST, {"id": message_id}).first() or message_id
+    return connection.scalars(_newest(), {"id": message_id}).first() or message_id
 
 
+@cache  # made once, and not before it is wanted
 def _path(*columns: Any) -> Select[*tuple[Any, ...]]:
     up = select(messages.c.id, messages.c.parent_id, literal(0, Integer).label("depth"))
     walk = up.where(messages.c.id == bindparam("head")).cte("walk", recursive=True)
@@ -55,6 +59,7 @@ def _path(*columns: Any) -> Select[*tuple[Any, ...]]:
     return found.where(most != 0).order_by(walk.c.depth.desc())
 
 
+@cache
 def _newest() -> Select[str]:
     child, other = messages.alias("child"), messages.alias("other")
     start = select(messages.c.id, literal(0, Integer).label("depth")).where(messages.c.id == bindparam("id"))
@@ -63,7 +68,3 @@ def _newest() -> Select[str]:
     below = select(child.c.id, walk.c.depth + 1).join(walk, child.c.parent_id == walk.c.id)
     walk = walk.union_all(below.where(~newer.exists()))
     return select(walk.c.id).order_by(walk.c.depth.desc()).limit(1)
-
-
-_PATH, _NEWEST = _path(messages), _newest()
-_TURNS = _path(messages.c.role, messages.c.text, messages.c.images)
