@@ -191,15 +191,12 @@ async def test_a_line_without_end_takes_little_memory() -> None:
 
 async def test_stop_ends_a_silent_stream_at_once() -> None:
     case = by_id("EP-026")
-    async with replay(case.answer) as server, anyio.create_task_group() as tasks:
-        endpoint = Endpoint(server.url, kind="openai")
-
-        async def follow() -> None:
-            async with endpoint.model("m").stream(HELLO) as stream:
+    async with replay(case.answer) as server:
+        with anyio.CancelScope() as scope:
+            async with Endpoint(server.url, kind="openai").model("m").stream(HELLO) as stream:
                 async for part in stream:
                     if isinstance(part, TextPart):
-                        tasks.cancel_scope.cancel()
-
-        tasks.start_soon(follow)
-    with anyio.fail_after(5):
-        await server.left.wait()
+                        scope.cancel()
+        assert scope.cancelled_caught
+        with anyio.fail_after(5):
+            await server.left.wait()

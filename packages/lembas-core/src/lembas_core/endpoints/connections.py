@@ -2,8 +2,8 @@
 
 httpx2's own transport gives a body piece by piece as the server framed it, each through six generators: in
 a burst that costs several times what decoding a reply does. This one speaks through h11 as well, but gives
-what one read of the socket brought as one piece. It knows neither proxies nor HTTP/2; model servers need
-neither.
+what one read of the socket brought as one piece, and joins the chunks of a stream itself, which takes a tenth
+of what h11 takes for it. It knows neither proxies nor HTTP/2; model servers need neither.
 """
 
 from __future__ import annotations
@@ -21,12 +21,15 @@ import h11
 import httpx2
 from anyio.abc import SocketAttribute
 
+from lembas_core.endpoints.chunks import ChunkDecoder
+
 __all__ = ("Connections",)
 
 _READ: Final = 64 << 10
 _MAX_HEAD: Final = 100 << 10
 _MOST_IDLE: Final = 20
 _IDLE_SECONDS: Final = 30.0
+_CLOSED: Final = "the connection was closed"
 
 
 class Connections(httpx2.AsyncBaseTransport):
@@ -118,8 +121,14 @@ class _Connection:
     ) -> None:
         self._stream = stream
         self._give_back = give_back
-        self._http = h11.Connection(h11.CLIENT, max_incomplete_event_size=_MAX_HEAD)
         self._since = 0.0
+        self._begin()
+
+    def _begin(self) -> None:
+        """Be ready for an exchange."""
+        self._http = h11.Connection(h11.CLIENT, max_incomplete_event_size=_MAX_HEAD)
+        self._chunks: ChunkDecoder | None = None
+        self._early = b""  # what came of the chunks together with the head
         self._heard = False
         self._fault: httpx2.RemoteProtocolError | None = None
 
@@ -133,10 +142,14 @@ class _Connection:
 
     def is_reusable(self) -> bool:
         """Whether the exchange on it came to a good end; then it is ready for the next one."""
-        ended = self._http.our_state is h11.DONE and self._http.their_state is h11.DONE
-        if not ended or self._http.trailing_data[0]:
+        if self._chunks is not None:
+            ended, more = self._chunks.done, self._chunks.rest
+        else:
+            ended, more = self._http.their_state is h11.DONE, self._http.trailing_data[0]
+        # h11 is done on our side only while neither side asked for the connection to be closed.
+        if not ended or more or self._http.our_state is not h11.DONE:
             return False
-        self._http.start_next_cycle()
+        self._begin()
         self._since = anyio.current_time()
         return True
 
@@ -148,6 +161,8 @@ class _Connection:
         except BaseException:
             await self.aclose()
             raise
+        if self._http.their_state is h11.SEND_BODY and b"transfer-encoding" in dict(head.headers):
+            self._chunks, self._early = ChunkDecoder(), self._http.trailing_data[0]
         return httpx2.Response(head.status_code, headers=head.headers.raw_items(), stream=_Body(self))
 
     async def aclose(self) -> None:
@@ -160,19 +175,31 @@ class _Connection:
 
     async def piece(self) -> bytes | None:
         """More of the answer's body: all that one read brought; None at its end."""
+        if self._chunks is not None:
+            return await self._piece_of_chunks(self._chunks)
         while True:
-            joined: list[bytes] = []
-            self._take_data(joined)
-            if joined:
-                return b"".join(joined)
+            if data := self._data():
+                return data
             if self._http.their_state is not h11.SEND_BODY:
                 return None
-            await self._receive()
+            self._http.receive_data(await self._receive())
 
-    def _take_data(self, joined: list[bytes]) -> None:
-        """Take the data that was read already; a fault behind it waits until the data is out."""
+    async def _piece_of_chunks(self, chunks: ChunkDecoder) -> bytes | None:
+        while not chunks.done:
+            if chunks.fault:
+                raise httpx2.RemoteProtocolError(chunks.fault)
+            data, self._early = self._early or await self._receive(), b""
+            if not data:
+                raise httpx2.ReadError(_CLOSED)
+            if piece := chunks.feed(data):
+                return piece
+        return None
+
+    def _data(self) -> bytes:
+        """The data that was read already; a fault behind it waits until the data is out."""
         if self._fault is not None:
             raise self._fault
+        joined: list[bytes] = []
         try:
             while isinstance(event := self._next(), h11.Data):
                 joined.append(event.data)
@@ -180,6 +207,7 @@ class _Connection:
             if not joined:
                 raise
             self._fault = error
+        return b"".join(joined)
 
     async def _send(self, request: httpx2.Request, body: bytes) -> None:
         events = (
@@ -187,7 +215,6 @@ class _Connection:
             h11.Data(data=body),
             h11.EndOfMessage(),
         )
-        self._heard = False
         try:
             await self._stream.send(b"".join(self._http.send(event) or b"" for event in events))
         except (anyio.BrokenResourceError, anyio.ClosedResourceError):
@@ -196,8 +223,13 @@ class _Connection:
 
     async def _head(self) -> h11.Response:
         while not isinstance(event := self._next(), h11.Response):
-            if event is h11.NEED_DATA:
-                await self._receive()
+            if event is not h11.NEED_DATA:
+                continue
+            data = await self._receive()
+            if not data:
+                raise (httpx2.ReadError if self._heard else _Unanswered)(_CLOSED)
+            self._heard = True
+            self._http.receive_data(data)
         return event
 
     def _next(self) -> h11.Event | type[h11.NEED_DATA] | type[h11.PAUSED]:
@@ -206,17 +238,14 @@ class _Connection:
         except h11.RemoteProtocolError as error:
             raise httpx2.RemoteProtocolError(str(error)) from error
 
-    async def _receive(self) -> None:
+    async def _receive(self) -> bytes:
+        """What the next read brings; nothing when the server has closed its side."""
         try:
-            data = await self._stream.receive(_READ)
+            return await self._stream.receive(_READ)
         except anyio.EndOfStream:
-            data = b""
+            return b""
         except (anyio.BrokenResourceError, anyio.ClosedResourceError, ssl.SSLError) as error:
-            raise (httpx2.ReadError if self._heard else _Unanswered)("the connection was closed") from error
-        if not data and self._http.their_state is h11.SEND_RESPONSE:
-            raise (httpx2.ReadError if self._heard else _Unanswered)("the connection was closed")
-        self._heard = self._heard or bool(data)
-        self._http.receive_data(data)
+            raise (httpx2.ReadError if self._heard else _Unanswered)(_CLOSED) from error
 
 
 class _Body(httpx2.AsyncByteStream):
