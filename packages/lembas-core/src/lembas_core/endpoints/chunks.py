@@ -25,7 +25,7 @@ class ChunkDecoder:
 
     def __init__(self) -> None:
         self.done = False
-        self.rest = b""
+        self.rest: bytes = b""
         self.fault = ""
         self._left = 0
         self._at_end_of_chunk = False
@@ -35,7 +35,7 @@ class ChunkDecoder:
         """The part of the body that `data` holds."""
         data = self.rest + data
         pieces: list[bytes] = []
-        at = 0
+        at: int = 0
         while not (self.done or self.fault):
             if self._left:
                 piece = data[at : at + self._left]
