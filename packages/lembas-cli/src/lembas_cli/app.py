@@ -43,8 +43,9 @@ def root(
 
 def run(arguments: list[str]) -> int:
     """Run one command and return the exit code. Every failure becomes one sentence on stderr."""
-    # A command is mostly imports: collecting while they build long-lived objects costs a quarter of the time.
-    gc.set_threshold(100_000, 50, 50)
+    # Starting is mostly imports: looking for garbage among what they build would cost a quarter of the time.
+    # `Session.lembas` switches it on again.
+    gc.disable()
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="replace")

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import gc
 import logging
 import sys
-from contextlib import AbstractContextManager
+from collections.abc import Generator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -34,7 +36,8 @@ class Session:
 
         return Config.load(data_dir=self.data_dir, database=self.database, file=self.config_file)
 
-    def lembas(self) -> AbstractContextManager[Lembas]:
+    @contextmanager
+    def lembas(self) -> Generator[Lembas]:
         """Open the instance.
 
         Its loop runs in a thread of its own, so that neither a slow reader nor a person who thinks at a
@@ -43,7 +46,11 @@ class Session:
         from lembas_core.sync import Lembas
 
         _listen(verbose=self.out.verbose)
-        return Lembas.open(config=self.config(), origin="cli")
+        with Lembas.open(config=self.config(), origin="cli") as lembas:
+            # What is loaded stays: collections look only at what comes from here on.
+            gc.freeze()
+            gc.enable()
+            yield lembas
 
 
 def _listen(*, verbose: bool) -> None:
