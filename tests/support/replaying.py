@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import base64
 import json
+import ssl
 from collections.abc import AsyncGenerator, Iterable, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
@@ -84,7 +85,7 @@ def _case(said: dict[str, Any]) -> Case:
 
 
 @asynccontextmanager
-async def replay(*answers: Answer) -> AsyncGenerator[Replay]:
+async def replay(*answers: Answer, tls: ssl.SSLContext | None = None) -> AsyncGenerator[Replay]:
     """Serve `answers`, one a request; the last one again and again."""
     running = Replay(0)
     left = list(answers)
@@ -99,7 +100,7 @@ async def replay(*answers: Answer) -> AsyncGenerator[Replay]:
         finally:
             writer.close()
 
-    server = await asyncio.start_server(handle, "127.0.0.1", 0, limit=1 << 22)
+    server = await asyncio.start_server(handle, "127.0.0.1", 0, limit=1 << 22, ssl=tls)
     running.port = server.sockets[0].getsockname()[1]
     try:
         yield running

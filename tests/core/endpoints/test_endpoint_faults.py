@@ -243,6 +243,12 @@ def test_the_message_is_found_whatever_its_shape(body: Any, message: str) -> Non
     assert message in str(fault(400, body))
 
 
+def test_an_error_in_a_stream_needs_no_status() -> None:
+    assert type(FAULTS.told({"error": "model 'm' not found"}, model="m")) is ModelMissing
+    assert type(FAULTS.told({"error": "prompt is too long: 9 tokens > 8 maximum"})) is ContextExceeded
+    assert type(FAULTS.told({"error": {"type": "authentication_error"}})) is Unauthorised
+
+
 def test_a_sentence_never_holds_the_key_nor_markup() -> None:
     said = (
         f"Incorrect key {KEY} and Bearer {KEY}x or sk-proj-abcdefghijklmnop <script>alert(1)</script>\n\u202e"

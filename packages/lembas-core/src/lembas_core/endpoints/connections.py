@@ -84,7 +84,8 @@ class Connections(httpx2.AsyncBaseTransport):
 
     async def _open(self, url: httpx2.URL) -> anyio.abc.ByteStream:
         if url.scheme == "https" and self._tls is None:
-            self._tls = httpx2.create_ssl_context(trust_env=False)
+            # SSL_CERT_FILE names a trust store of one's own, as everywhere.
+            self._tls = httpx2.create_ssl_context(trust_env=True)
         host, port = url.raw_host.decode("ascii"), url.port or (443 if url.scheme == "https" else 80)
         try:
             with anyio.fail_after(self._connect):
@@ -104,6 +105,10 @@ def _reason(error: BaseException) -> str:
     told: BaseException = error.__cause__ or error
     while isinstance(told, BaseExceptionGroup):
         told = cast("BaseExceptionGroup[BaseException]", told).exceptions[0]
+    if isinstance(told, ssl.SSLCertVerificationError):
+        return f"the certificate is not trusted: {told.verify_message}"
+    if isinstance(told, ssl.SSLError):
+        return f"TLS failed: {told.reason or told}"
     if isinstance(told, OSError) and told.errno is not None and told.errno in errno.errorcode:
         return os.strerror(told.errno)
     return (told.strerror if isinstance(told, OSError) else None) or str(told)

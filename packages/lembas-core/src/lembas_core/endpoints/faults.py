@@ -97,16 +97,16 @@ class Faults:
         says = f" It says: {message}" if message else ""
         if overflow.speaks_of_it(facts) or status == 413:
             return self.too_long(says, facts)
-        if 400 <= status < 500 and _FILTERED.search(facts):
+        if status < 500 and _FILTERED.search(facts):
             return ContentFiltered(f"{self.where} withheld the answer.{says}", endpoint=self.where)
         if status in (401, 402, 403, 407) or _NO_QUOTA.search(facts):
             return self._unauthorised(status, says, facts)
         if status in (429, 529) or (status == 503 and wait is not None):
             return self._rate_limited(says, wait)
+        if status < 500 and model and _MODEL_MISSING.search(facts):
+            return ModelMissing(f"{self.where} does not know the model {model!r}.{says}", endpoint=self.where)
         if status >= 500 or not status:
             return self._server_error(status, message)
-        if model and _MODEL_MISSING.search(facts):
-            return ModelMissing(f"{self.where} does not know the model {model!r}.{says}", endpoint=self.where)
         if status in (404, 405, 410):
             return self._not_found(status, says, path)
         return self.bad(f"refused the request ({status}).{says}", "bad_request", status)
