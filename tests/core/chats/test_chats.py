@@ -307,3 +307,39 @@ async def test_a_clock_that_stands_still_loses_no_chat_from_the_list() -> None:
         page = await house.chats.list(limit=3)
         rest = await house.chats.list(limit=3, cursor=page.cursor)
         assert len({chat.id for chat in (*page.items, *rest.items)}) == 5
+
+
+async def test_a_search_finds_titles_and_messages_of_the_person_alone() -> None:
+    async with talk([text("Percival would suit a pelican.")], [text("ok")]) as house:
+        sent, _ = await house.said("A name for a bird, please.")
+        await house.said("Nothing", setup=ChatSetup(title="Pelican feeding", temporary=True))
+        (hit,) = (await house.chats.search("percival")).items
+        assert (hit.chat_id, hit.message_id, hit.role) == (sent.chat_id, sent.reply_id, "assistant")
+        assert "\x02Percival\x03" in hit.snippet
+        assert (await house.chats_of(Somebody("else")).search("percival")).items == ()
+        await house.chats.delete(sent.chat_id)
+        assert (await house.chats.search("pelican")).items == ()
+
+
+async def test_pages_of_hits_hold_every_hit_once() -> None:
+    async with open_house() as house:
+        await make(house, *(f"pelican {at}" for at in range(7)))
+        seen, cursor = list[str](), None
+        while True:
+            page = await house.chats.search("pelican", limit=3, cursor=cursor)
+            seen += [hit.title for hit in page.items]
+            if (cursor := page.cursor) is None:
+                break
+        assert sorted(seen) == [f"pelican {at}" for at in range(7)]
+
+
+async def test_a_reply_is_found_when_it_is_over_and_not_while_it_is_written() -> None:
+    go = anyio.Event()
+    async with talk([text("Percival"), pause(go), text(" the pelican.")]) as house:
+        sent = await house.chats.send("A name, please.")
+        await house.pass_time()
+        assert (await house.chats.search("percival")).items == ()
+        go.set()
+        await house.wait(sent)
+        (hit,) = (await house.chats.search("percival pelican")).items
+        assert hit.message_id == sent.reply_id

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-from sqlalchemy import Connection, Row, select
+from sqlalchemy import Connection, Row, bindparam, select
 
 from lembas_core.chats.composing import compose, with_effort
 from lembas_core.chats.continuing import continuation
@@ -26,6 +25,8 @@ if TYPE_CHECKING:
     from lembas_core.store import Store
 
 __all__ = ("Answering", "Means")
+
+_CHAT: Final = select(chats).where(chats.c.id == bindparam("chat_id"))
 
 
 class Means(NamedTuple):
@@ -59,15 +60,17 @@ class Answering:
     start: ReplyView = field(default_factory=ReplyView)
     handed_in: bool = False
     titled: bool = True
-    _turns: Sequence[Turn] = ()
+    _first_turn: str | None = None
 
     async def prepare(self) -> Work:
         """Read the conversation once and build the request."""
-        chat, self._turns = await self.means.store.read(self._read)
+        chat, turns = await self.means.store.read(self._read)
         offered = bool(self.run.tools) and self.model.tools is not False
         self.titled = self.titled and chat.title_source == "turn" and not chat.temporary
+        if self.titled and not any(turn.role == "assistant" and turn.text.strip() for turn in turns):
+            self._first_turn = turns[-1].text
         return await compose(
-            self._turns,
+            turns,
             system=chat.system,
             parameters=with_effort(parameters_from_json(chat.parameters), chat.effort),
             model=self.model,
@@ -77,18 +80,17 @@ class Answering:
         )
 
     def _read(self, c: Connection) -> tuple[Row[Any], list[Turn]]:
-        chat = c.execute(select(chats).where(chats.c.id == self.chat_id)).one()
+        chat = c.execute(_CHAT, {"chat_id": self.chat_id}).one()
         return chat, [turn_of(*row) for row in tree.turns(c, self.turn_id)]
 
     async def after(self, view: ReplyView) -> None:
         """Name the chat when this was the first turn that was answered."""
-        answered_before = any(turn.role == "assistant" and turn.text.strip() for turn in self._turns)
-        if not self.titled or answered_before or view.outcome != "done" or not view.text.strip():
+        if self._first_turn is None or view.outcome != "done" or not view.text.strip():
             return
         await name_chat(
             self.means.store,
             self.chat_id,
-            self._turns[-1].text,
+            self._first_turn,
             view.text,
             model=None if self.handed_in else self.model,
             resolve=self.means.resolve,

@@ -17,7 +17,7 @@ from lembas_core.replies.keeper import Keeper
 from lembas_core.replies.mail import answer_to_mail
 from lembas_core.replies.owner import owner_token
 from lembas_core.replies.run import Run
-from lembas_core.replies.storing import leave_answer, leave_stop, sweep
+from lembas_core.replies.storing import gone, leave_answer, leave_stop, sweep
 from lembas_core.replies.watching import Watcher
 
 if TYPE_CHECKING:
@@ -160,8 +160,10 @@ class Replies:
 
     async def sweep(self) -> list[str]:
         """End the replies whose process is gone as `interrupted`; their ids."""
-        at, ours = self._clock.now(), tuple(self._runs)
-        return await self._store.write(lambda c: sweep(c, at, but=ours))
+        at = self._clock.now()
+        lost = [lost for lost in await self._store.read(lambda c: gone(c, at)) if lost not in self._runs]
+        # Nothing is written when nothing is lost, as at nearly every start.
+        return await self._store.write(lambda c: sweep(c, lost, at)) if lost else []
 
     async def aclose(self) -> None:
         """End what runs as `interrupted`, with what arrived stored; then give titles a few seconds."""

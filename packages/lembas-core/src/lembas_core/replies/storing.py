@@ -21,6 +21,7 @@ __all__ = (
     "checkpoint",
     "conclude",
     "cut_short",
+    "gone",
     "interrupt_if_gone",
     "leave_answer",
     "leave_stop",
@@ -114,16 +115,17 @@ def leave_answer(c: Connection, message_id: str, mail: Mapping[str, Any]) -> boo
     return True
 
 
-def sweep(c: Connection, at: datetime, *, but: Collection[str] = ()) -> list[str]:
-    """End the replies whose process is gone as interrupted; their ids.
+def gone(c: Connection, at: datetime) -> list[str]:
+    """The running replies whose process is gone."""
+    seen = select(messages.c.id, messages.c.owner, messages.c.checkpoint_at)
+    running = c.execute(seen.where(messages.c.status == "running")).all()
+    return [row.id for row in running if is_gone(row.owner, row.checkpoint_at, at)]
 
-    Args:
-        c: The transaction.
-        at: The moment.
-        but: Replies known to run.
-    """
-    running = c.execute(select(messages).where(messages.c.status == "running")).all()
-    return [row.id for row in running if row.id not in but and interrupt_if_gone(c, row, at)]
+
+def sweep(c: Connection, message_ids: Collection[str], at: datetime) -> list[str]:
+    """End those of the replies that are still gone as interrupted; their ids."""
+    still = select(messages).where(messages.c.id.in_(message_ids), messages.c.status == "running")
+    return [row.id for row in c.execute(still).all() if interrupt_if_gone(c, row, at)]
 
 
 def interrupt_if_gone(c: Connection, row: Row[Any], at: datetime) -> bool:
