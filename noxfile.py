@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import nox
@@ -41,7 +42,12 @@ def lint(session: nox.Session) -> None:
 def types(session: nox.Session) -> None:
     """Pyright, strict, over the source, the tests and the examples."""
     develop(session)
-    session.run("pyright", "--pythonpath", str(Path(session.bin, "python")))
+    # As pyproject.toml says, but for the environment: there it is the one at the desk.
+    settings = nox.project.load_toml("pyproject.toml")["tool"]["pyright"]
+    settings |= {"venvPath": str(Path(session.bin).parents[1]), "venv": Path(session.bin).parent.name}
+    project = ROOT / ".pyright.json"  # its paths are relative to where it lies
+    project.write_text(json.dumps(settings), encoding="utf-8")
+    session.run("pyright", "--project", str(project))
 
 
 @nox.session

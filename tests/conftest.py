@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hypothesis
 import pytest
 from support.command import lembas
 from support.databases import lasting, postgresql_server, postgresql_url, store, where
@@ -22,6 +23,10 @@ __all__ = (
 )
 
 mark_this_run()
+
+# How long an example takes says how busy the machine is.
+hypothesis.settings.register_profile("lembas", deadline=None)
+hypothesis.settings.load_profile("lembas")
 
 
 @pytest.fixture
