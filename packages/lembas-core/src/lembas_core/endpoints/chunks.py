@@ -24,9 +24,9 @@ class ChunkDecoder:
     __slots__ = ("_at_end_of_chunk", "_left", "_trailers", "done", "fault", "rest")
 
     def __init__(self) -> None:
-        self.done = False
+        self.done: bool = False
         self.rest: bytes = b""
-        self.fault = ""
+        self.fault: str = ""
         self._left = 0
         self._at_end_of_chunk = False
         self._trailers = 0  # lines after the last chunk, counted from 1

@@ -44,8 +44,8 @@ class ReplyDecoder:
     )
 
     def __init__(self, faults: Faults, *, model: str = "", taken: Iterable[str] = ()) -> None:
-        self.gathering = Gathering(taken)
-        self.done = False
+        self.gathering: Gathering = Gathering(taken)
+        self.done: bool = False
         self._faults = faults
         self._model = model
         self._framing = Framing()

@@ -52,13 +52,13 @@ class Exchange:
         self, address: Address, key: str | None, headers: Mapping[str, str], timeouts: Timeouts
     ) -> None:
         self.keep = False
-        self.is_llama_cpp = False
+        self.is_llama_cpp: bool = False
         self._address = address
         self._headers = _headers(key, headers, address.user)
         self._timeouts = timeouts
         self._transport: Transport | None = None
         keyed = "authorization" in self._headers
-        self.faults = Faults(address.openai, _secrets(self._headers), keyed=keyed)
+        self.faults: Faults = Faults(address.openai, _secrets(self._headers), keyed=keyed)
 
     async def aclose(self) -> None:
         """Close all connections; the next request makes new ones."""

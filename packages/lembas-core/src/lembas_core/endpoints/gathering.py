@@ -64,7 +64,7 @@ class Gathering:
     def __init__(self, taken: Iterable[str] = ()) -> None:
         self.finish: Finish | None = None
         self.usage: Usage | None = None
-        self.calls = CallAssembler(taken)
+        self.calls: CallAssembler = CallAssembler(taken)
         self._splitter = ReasoningSplitter()
         self._scrub_text = Scrubber()
         self._scrub_thought = Scrubber()

@@ -34,7 +34,7 @@ class SSEDecoder:
         self._tail_size = self._open_size = 0
         self._fresh = True
         self._after_cr = False
-        self.pinged = False
+        self.pinged: bool = False
 
     def feed(self, data: bytes) -> list[bytes]:
         """The data of the events that `data` completes.

@@ -82,7 +82,7 @@ class Answer:
     """
 
     def __init__(self, response: httpx2.Response, faults: Faults) -> None:
-        self.status = response.status_code
+        self.status: int = response.status_code
         self.headers: Mapping[str, str] = response.headers
         self._response = response
         self._faults = faults
