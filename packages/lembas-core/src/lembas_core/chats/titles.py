@@ -28,6 +28,7 @@ _THOUGHT: Final = re.compile(
     r"<(think|thinking|thought|reasoning)>.*?(?:</\1>|\Z)", re.DOTALL | re.IGNORECASE
 )
 _LONE_END: Final = re.compile(r"\A.*</(?:think|thinking|thought|reasoning)>", re.DOTALL | re.IGNORECASE)
+_BLOCK: Final = re.compile(r"^<([a-z][\w-]*)\b[^<>]*>\n.*?\n</\1>$", re.DOTALL | re.MULTILINE)
 _LABEL: Final = re.compile(
     r"\A(?:the\s+)?(?:title|titel|titre|título|titolo|标题|タイトル)\s*[:\uff1a]\s*", re.IGNORECASE
 )
@@ -39,8 +40,12 @@ _MARKS: Final = (
 
 
 def first_words(text: str) -> str:
-    """The beginning of a turn as a title; "Picture" for a turn without words."""
-    return _cut(" ".join(text.split())) or "Picture"
+    """The beginning of a turn as a title; "Picture" for a turn without words.
+
+    What a frontend put beside the words between tags (a file, piped text) counts only when there is no other.
+    """
+    words = " ".join(_BLOCK.sub(" ", text).split()) or " ".join(text.split())
+    return _cut(words) or "Picture"
 
 
 def title_prompt(turn: str, reply: str) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Generic, Literal, TypeVar
+from typing import TYPE_CHECKING, Generic, Literal, NamedTuple, TypeVar
 
 from lembas_core.endpoints.values import Image, Parameters
 from lembas_core.engine.events import Metrics
@@ -70,8 +70,7 @@ class RunWith:
     model: str | ModelClient | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Sent:
+class Sent(NamedTuple):
     """What was begun: the chat, the person's turn, the reply to it."""
 
     chat_id: str
@@ -79,8 +78,7 @@ class Sent:
     reply_id: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ChatInfo:
+class ChatInfo(NamedTuple):
     """A chat without its messages. `updated_at` is its last activity; renaming is none."""
 
     id: str
@@ -100,8 +98,7 @@ class ChatInfo:
     updated_at: datetime
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class MessageInfo:
+class MessageInfo(NamedTuple):
     """A message: a person's turn or a reply.
 
     Attributes:
@@ -126,14 +123,13 @@ class MessageInfo:
     finish: str = ""
     error: str = ""
     error_kind: str = ""
-    metrics: Metrics = field(default_factory=Metrics)
+    metrics: Metrics = Metrics()
     number: int = 0
     version: int = 1
     versions: int = 1
 
 
-@dataclass(frozen=True, slots=True)
-class Page(Generic[T_co]):
+class Page(NamedTuple, Generic[T_co]):
     """Some of a long list; `cursor` asks for what comes after, None when nothing does."""
 
     items: tuple[T_co, ...]

@@ -16,6 +16,7 @@ from lembas_core.errors import Conflict, Invalid, NotFound
 from lembas_core.ids import new_id
 from lembas_core.replies.storing import interrupt_if_gone
 from lembas_core.store import tree
+from lembas_core.store.rows import add
 from lembas_core.store.tables import chats, messages
 
 if TYPE_CHECKING:
@@ -44,8 +45,6 @@ _COPIED: Final = tuple(
 )
 
 # Made once: building a statement costs more than running it.
-_NEW_CHAT: Final = insert(chats)
-_NEW_MESSAGE: Final = insert(messages)
 _CHANGE_CHAT: Final = update(chats).where(chats.c.id == bindparam("of_id"))
 _MESSAGE: Final = select(messages).where(messages.c.id == bindparam("message_id"))
 
@@ -81,7 +80,7 @@ def begin_chat(
     """Make a chat with its first turn and the reply to it."""
     person.ensure(c)
     fresh = {"head_id": begun.message_id, "created_at": begun.at, "updated_at": begun.at}
-    c.execute(_NEW_CHAT, {**chat, **fresh})
+    add(c, chats, {**chat, **fresh})
     _insert_turn(c, chat["id"], None, turn, begun)
 
 
@@ -139,13 +138,13 @@ def _insert_turn(
     c: Connection, chat_id: str, parent_id: str | None, turn: Mapping[str, Any], begun: Begun
 ) -> None:
     user = {"chat_id": chat_id, "parent_id": parent_id, "role": "user", "created_at": begun.at}
-    c.execute(_NEW_MESSAGE, {**turn, **user})
+    add(c, messages, {**turn, **user})
     _insert_reply(c, chat_id, turn["id"], begun)
 
 
 def _insert_reply(c: Connection, chat_id: str, parent_id: str, begun: Begun) -> None:
     reply = {"id": begun.message_id, "chat_id": chat_id, "parent_id": parent_id, "role": "assistant"}
-    c.execute(_NEW_MESSAGE, {**reply, "created_at": begun.at, **begun.columns})
+    add(c, messages, {**reply, "created_at": begun.at, **begun.columns})
 
 
 def _move(c: Connection, chat_id: str, begun: Begun) -> None:
@@ -253,12 +252,12 @@ def fork(c: Connection, person_id: str, message_id: str, chat_id: str, at: datet
     ids = [new_id() for _ in path]
     kept = {column.name: getattr(source, column.name) for column in chats.c if column.name != "number"}
     fresh = {"id": chat_id, "head_id": ids[-1], "unread": False, "created_at": at, "updated_at": at}
-    c.execute(_NEW_CHAT, {**kept, **fresh, "pinned": False, "archived": False})
+    c.execute(insert(chats), {**kept, **fresh, "pinned": False, "archived": False})
     copies = [
         {**{name: getattr(old, name) for name in _COPIED}, "id": own, "chat_id": chat_id, "parent_id": parent}
         for old, own, parent in zip(path, ids, [None, *ids], strict=False)
     ]
-    c.execute(_NEW_MESSAGE, copies)
+    c.execute(insert(messages), copies)
 
 
 def change_chat(c: Connection, person_id: str, chat_id: str, values: Mapping[str, Any]) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, NamedTuple
 
 from lembas_core.endpoints.values import ModelClient, Request
@@ -18,20 +17,18 @@ if TYPE_CHECKING:
 __all__ = ("Ended", "Job", "Work")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Work:
+class Work(NamedTuple):
     """What the engine is given: the model, the request, the tools and their bounds."""
 
     model: ModelClient
     request: Request
-    tools: Toolset = field(default_factory=Toolset)
+    tools: Toolset = Toolset()
     permit: Permit = default_permit
-    limits: Limits = field(default_factory=Limits)
+    limits: Limits = Limits()
     context_window: int | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Job:
+class Job(NamedTuple):
     """One generation of one reply, whose row is there and names the generation.
 
     Attributes:
@@ -47,7 +44,7 @@ class Job:
     generation: str
     prepare: Callable[[], Awaitable[Work]]
     on_question: OnQuestion | None = None
-    start: ReplyView = field(default_factory=ReplyView)
+    start: ReplyView = ReplyView()
     after: Callable[[ReplyView], Awaitable[None]] | None = None
 
 
