@@ -135,6 +135,20 @@ async def test_what_a_model_can_do_is_asked_once_and_kept(lembas: Lembas) -> Non
         assert (await lembas.models.get("m:latest")).tools is True
 
 
+async def test_the_window_a_model_was_trained_with_is_not_taken_for_the_one_it_is_served_with(
+    lembas: Lembas,
+) -> None:
+    async with serving(ModelServer("trained", "stated", ollama=True)) as ollama:
+        known = {"general.architecture": "qwen3", "qwen3.context_length": 40960}
+        ollama.details["trained"] = {"model_info": known}
+        ollama.details["stated"] = {"model_info": known, "parameters": "num_ctx 8192"}
+        await connect(lembas, ollama)
+        assert (await lembas.models.resolve("trained")).context_window is None
+        assert (await lembas.models.resolve("stated")).context_window == 8192
+        await lembas.models.save("trained", ModelSetup(context_window=16384))
+        assert (await lembas.models.resolve("trained")).context_window == 16384
+
+
 async def test_what_the_administrator_says_wins_over_the_endpoint(lembas: Lembas) -> None:
     async with serving(ModelServer("m", ollama=True)) as ollama:
         ollama.details["m"] = {"capabilities": ["completion", "tools"]}

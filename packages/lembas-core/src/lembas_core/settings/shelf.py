@@ -71,9 +71,15 @@ class Place(NamedTuple):
 
     @property
     def facts(self) -> ModelInfo:
-        """What is known of it: the administrator's word, else the endpoint's."""
+        """What is known of it: the administrator's word, else the endpoint's.
+
+        The window that a model was trained with is not the one that it is served with.
+        """
+        info = self.entry.info
+        if info.details.get("window_source") == "trained":
+            info = replace(info, context_window=None)
         said = {name: value for name in _FACTS if (value := getattr(self.setup, name)) is not None}
-        return replace(self.entry.info, **said)
+        return replace(info, **said)
 
 
 class Shelf(NamedTuple):
