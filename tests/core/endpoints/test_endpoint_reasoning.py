@@ -42,6 +42,7 @@ def split(*pieces: str) -> tuple[str, str]:
         ("why</think>Hello", "why", "Hello"),
         ("why\n</think>\n\nHello", "why\n", "Hello"),
         ("</think>Hello", "", "Hello"),
+        ("Hel<think></think></think>lo", "", "Hello"),
         ("<think>a<think>b</think>c</think>Hello", "a<think>bc", "Hello"),
         ("a < b and <this is no tag", "", "a < b and <this is no tag"),
         ("Hello <thi", "", "Hello <thi"),

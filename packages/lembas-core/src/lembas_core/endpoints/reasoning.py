@@ -93,6 +93,7 @@ class ReasoningSplitter:
         "_nested",
         "_said",
         "_sent",
+        "_since",
         "_space",
         "_start",
         "_thought",
@@ -111,6 +112,7 @@ class ReasoningSplitter:
         self._said = False  # some answer came since
         self._sent = False  # and was given out by an earlier feed
         self._unsent: list[_Part] = []
+        self._since = 0  # where in it the parts since the last thought begin
 
     def feed(self, text: str) -> list[_Part]:
         """The parts that `text` completes."""
@@ -139,7 +141,7 @@ class ReasoningSplitter:
         return self._taken()
 
     def _taken(self) -> list[_Part]:
-        out, self._unsent = self._unsent, []
+        out, self._unsent, self._since = self._unsent, [], 0
         self._sent = self._said
         return out
 
@@ -188,18 +190,17 @@ class ReasoningSplitter:
         self._said = self._sent = False
         self._space = ""
         self._code = _Code()
+        self._since = len(self._unsent)
 
     def _recast(self) -> None:
         """A closing tag that nothing opened: what was said since the last thought was one."""
         self._nested = max(0, self._nested - 1)
-        texts: list[str] = []
-        while self._unsent and isinstance(part := self._unsent[-1], TextPart):
-            texts.insert(0, part.text)
-            self._unsent.pop()
+        said = "".join(part.text for part in self._unsent[self._since :] if isinstance(part, TextPart))
+        del self._unsent[self._since :]
         if self._sent:
             self._unsent.append(RecastPart())
-        if texts:
-            self._unsent.append(ReasoningPart("".join(texts)))
+        if said:
+            self._unsent.append(ReasoningPart(said))
 
     def _say(self, text: str) -> None:
         """Give `text`, but for white space that may stand beside a tag."""
