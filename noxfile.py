@@ -54,7 +54,7 @@ def types(session: nox.Session) -> None:
 def docs(session: nox.Session) -> None:
     """Run the examples of the documentation (the tests session runs them too)."""
     develop(session)
-    session.run("pytest", "tests/docs", *session.posargs)
+    session.run("pytest", "tests/core/face/test_examples.py", "tests/docs", *session.posargs)
 
 
 @nox.session

@@ -1,40 +1,22 @@
-"""The examples of the documentation run as they stand, each in an empty home, and each stands in a page."""
+"""No example of the documentation is forgotten: each stands in a page and is run by a test."""
 
 from __future__ import annotations
 
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
-from support.command import Command
-from support.real_model import Served
 
-DOCS = Path(__file__).parents[2] / "docs"
-EXAMPLES = sorted(DOCS.glob("examples/**/*.py"))
-
-pytestmark = pytest.mark.slow
-
-
-@pytest.mark.parametrize("example", EXAMPLES, ids=lambda path: path.stem)
-def test_an_example_runs(example: Path, lembas: Command, real_model: Served) -> None:
-    # Those that want a server of the reader's own ask the environment where it is.
-    server = {"MODEL_URL": real_model.url, "MODEL_KEY": real_model.key, "MODEL_NAME": real_model.name}
-    done = subprocess.run(
-        [sys.executable, str(example)],
-        env={**lembas.env(), **server},
-        cwd=lembas.home,
-        stdin=subprocess.DEVNULL,
-        capture_output=True,
-        text=True,
-        timeout=60,
-        check=False,
-    )
-    assert done.returncode == 0, done.stderr
-    assert done.stdout.strip(), "an example shows something"
+ROOT = Path(__file__).parents[2]
+EXAMPLES = sorted((ROOT / "docs").glob("examples/*.py"))
 
 
 @pytest.mark.parametrize("example", EXAMPLES, ids=lambda path: path.stem)
 def test_an_example_stands_in_a_page(example: Path) -> None:
-    pages = [page.read_text(encoding="utf-8") for page in DOCS.rglob("*.md")]
+    pages = [page.read_text(encoding="utf-8") for page in (ROOT / "docs").rglob("*.md")]
     assert any(example.name in page for page in pages), f"no page names {example.name}"
+
+
+@pytest.mark.parametrize("example", EXAMPLES, ids=lambda path: path.stem)
+def test_an_example_is_run_by_a_test(example: Path) -> None:
+    tests = (ROOT / "tests" / "core" / "face" / "test_examples.py").read_text(encoding="utf-8")
+    assert f'"{example.stem}"' in tests, f"no test runs {example.name}"
