@@ -56,14 +56,16 @@ CUTS = st.lists(st.integers(min_value=0, max_value=1 << 20), max_size=12)
 @settings(max_examples=25, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(places=CUTS)
 def test_a_recorded_reply_is_the_same_however_it_is_cut(case: Case, places: list[int]) -> None:
-    whole = outcome(OpenAIDecoder(FAULTS), [case.body])
-    assert outcome(OpenAIDecoder(FAULTS), cut(case.body, places)) == whole
+    body = case.body
+    whole = outcome(OpenAIDecoder(FAULTS), [body])
+    assert outcome(OpenAIDecoder(FAULTS), cut(body, places)) == whole
 
 
 @pytest.mark.parametrize("case", CASES, ids=[case.id for case in CASES])
 def test_a_recorded_reply_is_the_same_byte_by_byte(case: Case) -> None:
-    whole = outcome(OpenAIDecoder(FAULTS), [case.body])
-    assert outcome(OpenAIDecoder(FAULTS), (case.body[i : i + 1] for i in range(len(case.body)))) == whole
+    body = case.body
+    whole = outcome(OpenAIDecoder(FAULTS), [body])
+    assert outcome(OpenAIDecoder(FAULTS), (body[i : i + 1] for i in range(len(body)))) == whole
 
 
 WORDS = st.lists(
