@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import IO, Final
 
 import anyio
+import anyio.to_thread
 from anyio.abc import Process
 from anyio.streams.buffered import BufferedByteReceiveStream
 
@@ -100,7 +101,7 @@ class LocalServer:
         return Order(gguf=gguf, name=self.name, context=self._context, key=self.key)
 
     async def _start(self) -> None:
-        order = self._order()
+        order = await anyio.to_thread.run_sync(self._order)  # the file may lie on a slow disk
         self._stderr = tempfile.TemporaryFile()  # noqa: SIM115 - closed in aclose, which outlives this block
         # -P: a file called json.py where the person happens to stand must not run in the child.
         command = [sys.executable, "-P", "-m", "lembas_core.local.serve"]
