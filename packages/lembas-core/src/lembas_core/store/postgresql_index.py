@@ -42,14 +42,13 @@ BEGIN
     IF plain !~ '[{UNSPACED}]' THEN
         RETURN plain;
     END IF;
-    -- The pairs that begin at odd characters of a run, then those at even ones.
-    runs := ' ' || regexp_replace(plain, '[^{UNSPACED}]+', ' ', 'g');
-    RETURN regexp_replace(
-        regexp_replace(plain, '([{UNSPACED}]+)', ' \\1 ', 'g'),
-        '([{UNSPACED}])([{UNSPACED}])', '\\1\\2 ', 'g')
+    -- Single characters, then the pairs that begin at odd characters of a run, then those at even ones.
+    runs := regexp_replace(plain, '[^{UNSPACED}]+', ' ', 'g');
+    RETURN regexp_replace(plain, '([{UNSPACED}])', ' \\1 ', 'g')
+        || ' ' || regexp_replace(runs, '([{UNSPACED}])([{UNSPACED}])', '\\1\\2 ', 'g')
         || ' ' || regexp_replace(
-        regexp_replace(runs, ' [{UNSPACED}]', ' ', 'g'),
-        '([{UNSPACED}])([{UNSPACED}])', '\\1\\2 ', 'g');
+            regexp_replace(' ' || runs, ' [{UNSPACED}]', ' ', 'g'),
+            '([{UNSPACED}])([{UNSPACED}])', '\\1\\2 ', 'g');
 END
 $$"""
 

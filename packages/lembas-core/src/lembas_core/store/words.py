@@ -1,7 +1,7 @@
 """What is a word: how text becomes search terms, what a query asks for, and where in a text that stands.
 
 Scripts that are written without spaces (Han, kana, Thai, Lao, Khmer, Burmese; also Hangul, whose words end in
-particles) become overlapping terms of two characters, so that any two characters in a row can be found.
+particles) become overlapping terms of two characters, and each character one: any of them can be found.
 Everything else is words between gaps, folded (no case, no diacritics); the database's own Porter stemmer then
 joins "walks" and "walking".
 """
@@ -12,10 +12,23 @@ import re
 import unicodedata
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cache, lru_cache
 from itertools import islice
 from typing import Final
 
-__all__ = ("GAP", "UNSPACED", "Piece", "aligned", "fold", "pieces", "spans", "spread")
+__all__ = (
+    "GAP",
+    "UNSPACED",
+    "Piece",
+    "aligned",
+    "count",
+    "fold",
+    "holds",
+    "pairs_of",
+    "pieces",
+    "spans",
+    "spread",
+)
 
 # As the inside of a regular expression's brackets, which Python and PostgreSQL read alike.
 UNSPACED: Final = (
@@ -27,11 +40,25 @@ GAP: Final = (
     r"\u2000-\u206F\u2190-\u2BFF\u3000-\u3004\u3008-\u303F"
 )
 
-_RUN: Final = re.compile(f"[{UNSPACED}]+")
-_WORD: Final = re.compile(f"[^{GAP}{UNSPACED}]+")
-_GAPS: Final = re.compile(f"[{GAP}]+")
 _PART: Final = re.compile(r'"([^"]*)"|([^\s"]+)')
+_MOST_SPANS: Final = 200
 _SHORTEST_PREFIX: Final = 3  # a shorter one is in too many terms to be found quickly
+
+
+# Compiled when first needed: large classes of characters take milliseconds, and few programs search.
+@cache
+def _run() -> re.Pattern[str]:
+    return re.compile(f"[{UNSPACED}]+")
+
+
+@cache
+def _word() -> re.Pattern[str]:
+    return re.compile(f"[^{GAP}{UNSPACED}]+")
+
+
+@cache
+def _gap() -> re.Pattern[str]:
+    return re.compile(f"[{GAP}]+")
 
 
 class _Folding(dict[int, str]):
@@ -69,17 +96,19 @@ def aligned(text: str) -> str:
 
 
 def spread(text: str) -> str:
-    """`text` as a word index takes it: folded, unspaced scripts as overlapping pairs between spaces.
-
-    The last character of a run stands alone too, so that every character begins a term.
-    """
+    """`text` as a word index takes it: folded, unspaced scripts as single characters and pairs of them."""
     folded = fold(text)
-    return folded if folded.isascii() else _RUN.sub(_pairs, folded)
+    return folded if folded.isascii() else _run().sub(_pairs, folded)
 
 
 def _pairs(match: re.Match[str]) -> str:
     run = match[0]
-    return f" {' '.join(run[i : i + 2] for i in range(len(run)))} "
+    return f" {' '.join((*run, *pairs_of(run)))} "
+
+
+def pairs_of(run: str) -> tuple[str, ...]:
+    """The terms that are looked for to find a run: its pairs, or the one character that it is."""
+    return tuple(run[i : i + 2] for i in range(max(1, len(run) - 1)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,10 +126,9 @@ class Piece:
     prefix: bool = False
 
     @property
-    def pairs(self) -> tuple[str, ...]:
-        """The two-character terms of a run; a single character as it is."""
-        run = self.words[0]
-        return tuple(run[i : i + 2] for i in range(max(1, len(run) - 1)))
+    def terms(self) -> tuple[str, ...]:
+        """What stands in the index of whatever holds this."""
+        return pairs_of(self.words[0]) if self.unspaced else self.words
 
 
 def pieces(query: str) -> tuple[Piece, ...]:
@@ -118,7 +146,7 @@ def pieces(query: str) -> tuple[Piece, ...]:
 def _pieces_of(part: str) -> Iterator[Piece]:
     folded = fold(part)
     start = 0
-    for run in _RUN.finditer(folded):
+    for run in _run().finditer(folded):
         yield from _spaced(folded[start : run.start()])
         yield Piece((run[0],), unspaced=True)
         start = run.end()
@@ -126,24 +154,41 @@ def _pieces_of(part: str) -> Iterator[Piece]:
 
 
 def _spaced(text: str) -> Iterator[Piece]:
-    words = tuple(word for word in _WORD.findall(text) if any(map(str.isalnum, word)))
+    words = tuple(word for word in _word().findall(text) if any(map(str.isalnum, word)))
     if words:
         yield Piece(words)
 
 
-def spans(folded: str, piece: Piece, *, most: int | None = None) -> list[tuple[int, int]]:
-    """Where `piece` stands in a folded text, in order; for words in a row that is the whole row.
-
-    Args:
-        folded: What `fold` or `aligned` made of the text.
-        piece: What is looked for.
-        most: How many places are looked at, None for all.
-    """
+def holds(folded: str, piece: Piece) -> bool:
+    """Whether a folded text holds `piece`; words in a row must stand there in just these forms."""
     if piece.unspaced:
-        return [*islice(_plain_spans(folded, piece.words[0]), most)]
+        return piece.words[0] in folded
     if len(piece.words) == 1:
-        return [*_word_spans(folded, piece.words[0], prefix=piece.prefix, most=most)]
-    return [*_row_spans(folded, piece, most)]
+        return next(_word_spans(folded, piece), None) is not None
+    return _row(piece.words).search(folded) is not None
+
+
+def count(folded: str, piece: Piece) -> int:
+    """About how often `piece` stands in a folded text that holds it: quick, for ranking."""
+    first = piece.words[0]
+    return folded.count(first if piece.unspaced else f" {_root(_stem(first))}") or 1
+
+
+def spans(folded: str, piece: Piece) -> list[tuple[int, int]]:
+    """Where `piece` stands in a folded text, in order; words in a row are one span."""
+    if piece.unspaced:
+        found = _plain_spans(folded, piece.words[0])
+    elif len(piece.words) == 1:
+        found = _word_spans(folded, piece)
+    else:
+        found = (match.span() for match in _row(piece.words).finditer(folded))
+    return [*islice(found, _MOST_SPANS)]
+
+
+@lru_cache
+def _row(words: tuple[str, ...]) -> re.Pattern[str]:
+    inner = f"[{GAP}]+".join(map(re.escape, words))
+    return re.compile(f"{inner}(?![^{GAP}{UNSPACED}])")
 
 
 def _plain_spans(text: str, run: str) -> Iterator[tuple[int, int]]:
@@ -153,37 +198,29 @@ def _plain_spans(text: str, run: str) -> Iterator[tuple[int, int]]:
         at = text.find(run, at + len(run))
 
 
-def _word_spans(
-    text: str, word: str, *, prefix: bool = False, most: int | None = None
-) -> Iterator[tuple[int, int]]:
+def _word_spans(text: str, piece: Piece) -> Iterator[tuple[int, int]]:
+    word = piece.words[0]
     stem = _stem(word)
-    root = stem[:-1] if len(stem) > 3 else stem  # "happy" and "happiness" part at the last letter
-    for start, _ in islice(_plain_spans(text, root), most):
-        if start and _WORD.match(text, start - 1):
-            continue
-        token = _WORD.match(text, start)
-        if token and (_stem(token[0]) == stem or (prefix and token[0].startswith(word))):
+    for start, _ in _plain_spans(text, _root(stem)):
+        token = None if start and text[start - 1].isalnum() else _word().match(text, start)
+        if token and _is_form(token[0], word, stem, prefix=piece.prefix):
             yield token.span()
 
 
-def _row_spans(text: str, piece: Piece, most: int | None) -> Iterator[tuple[int, int]]:
-    first, *rest = piece.words
-    stems = [_stem(word) for word in rest]
-    for start, end in _word_spans(text, first, most=most):
-        for stem in stems:
-            gap = _GAPS.match(text, end)
-            token = _WORD.match(text, gap.end()) if gap else None
-            if token is None or _stem(token[0]) != stem:
-                break
-            end = token.end()
-        else:
-            yield start, end
+def _is_form(token: str, word: str, stem: str, *, prefix: bool) -> bool:
+    return token == word or (prefix and token.startswith(word)) or _stem(token) == stem
+
+
+def _root(stem: str) -> str:
+    """What all forms begin with: "happy" and "happiness" part at the last letter of the stem."""
+    return stem[:-1] if len(stem) > 3 else stem
 
 
 _VOWEL: Final = re.compile("[aeiouy]")
 _DOUBLE: Final = re.compile(r"([^aeioulsz])\1$")
 
 
+@lru_cache(4096)
 def _stem(word: str) -> str:
     """The first steps of Porter's stemmer: enough to see that "walks" is a form of "walking".
 
