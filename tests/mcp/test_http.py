@@ -138,12 +138,15 @@ async def test_progress_comes_while_the_model_writes_and_hanging_up_stops_it(
         async with Client(url, mode=mode) as client, anyio.create_task_group() as tasks:
             asking = partial(client.call_tool, "ask", {"prompt": "Go on."}, progress_callback=hear)
             tasks.start_soon(asking)
-            await heard.wait()
+            with anyio.fail_after(20):
+                await heard.wait()
             tasks.cancel_scope.cancel()
         (chat,) = (await instance.chats.list()).items
-        reply = await instance.wait((await instance.chats.messages(chat.id))[-1].id)
-        while server.streaming:
-            await anyio.lowlevel.checkpoint()
+        with anyio.fail_after(20):
+            reply = await instance.wait((await instance.chats.messages(chat.id))[-1].id)
+        with anyio.fail_after(20):
+            while server.streaming:
+                await anyio.lowlevel.checkpoint()
     assert (reply.outcome, reply.text, server.left) == ("stopped", "Half an ", 1)
 
 

@@ -6,6 +6,7 @@ from typing import Any
 
 import anyio
 import pytest
+from anyio.abc import TaskStatus
 from lembas_core import Answer, Lembas, Unreachable, tool
 from lembas_core.testing import Script, ScriptServer, call, fault, pause, reasoning, serve_script, text, usage
 from lembas_mcp import create_server
@@ -52,6 +53,20 @@ async def connect(instance: Lembas, server: ScriptServer) -> None:
     await instance.settings.set("titles", False)
     await instance.connections.add(server.url, name="fake", kind="openai")
     await instance.models.refresh()
+
+
+async def half_an_answer(
+    client: Client, answers: list[CallToolResult] | None = None, *, task_status: TaskStatus[None]
+) -> None:
+    """Ask; started once "Half an " has come through."""
+
+    async def hear(progress: float, total: float | None, message: str | None) -> None:
+        assert (progress > 0, total, message) == (True, None, "Half an ")
+        task_status.started()
+
+    answer = await client.call_tool("ask", {"prompt": "Go on."}, progress_callback=hear)
+    if answers is not None:
+        answers.append(answer)
 
 
 async def test_a_chat_made_through_the_library_is_found_listed_and_read(
@@ -253,18 +268,17 @@ async def test_progress_tells_the_text_as_it_arrives(instance: Lembas, client: C
 async def test_a_caller_who_leaves_stops_the_reply_and_frees_the_slot(
     instance: Lembas, client: Client
 ) -> None:
-    never, reached = anyio.Event(), anyio.Event()
-    async with serve_script([text("Half an "), pause(never, reached=reached)]) as server:
+    async with serve_script([text("Half an "), pause(anyio.Event())]) as server:
         await connect(instance, server)
         async with anyio.create_task_group() as tasks:
-            tasks.start_soon(client.call_tool, "ask", {"prompt": "Go on."})
-            await reached.wait()
+            await tasks.start(half_an_answer, client)
             tasks.cancel_scope.cancel()
         (chat,) = (await instance.chats.list()).items
         reply = (await instance.chats.messages(chat.id))[-1]
-        while reply.status == "running" or server.streaming:
-            await anyio.wait_all_tasks_blocked()
-            reply = await instance.chats.message(reply.id)
+        with anyio.fail_after(20):
+            while reply.status == "running" or server.streaming:
+                await anyio.wait_all_tasks_blocked()
+                reply = await instance.chats.message(reply.id)
     assert (reply.status, reply.text) == ("stopped", "Half an ")
     assert server.left == 1
 
@@ -272,20 +286,15 @@ async def test_a_caller_who_leaves_stops_the_reply_and_frees_the_slot(
 async def test_a_reply_that_somebody_else_stops_is_answered_with_what_arrived(
     instance: Lembas, client: Client
 ) -> None:
-    never, reached = anyio.Event(), anyio.Event()
-    answers: list[dict[str, Any]] = []
-
-    async def ask() -> None:
-        answers.append(await facts(client, "ask", prompt="Go on."))
-
-    async with serve_script([text("Half an "), pause(never, reached=reached)]) as server:
+    answers: list[CallToolResult] = []
+    async with serve_script([text("Half an "), pause(anyio.Event())]) as server:
         await connect(instance, server)
         async with anyio.create_task_group() as tasks:
-            tasks.start_soon(ask)
-            await reached.wait()
+            await tasks.start(half_an_answer, client, answers)
             (chat,) = (await instance.chats.list()).items
             await instance.stop((await instance.chats.messages(chat.id))[-1].id)
-    assert (answers[0]["text"], answers[0]["finish"]) == ("Half an ", "stopped")
+    told = answers[0].structured_content
+    assert told is not None and (told["text"], told["finish"]) == ("Half an ", "stopped")
 
 
 async def test_a_very_long_answer_is_cut_and_the_rest_can_be_read(instance: Lembas, client: Client) -> None:

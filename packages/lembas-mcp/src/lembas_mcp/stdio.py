@@ -17,8 +17,6 @@ from mcp.types import JSONRPCRequest
 from lembas_mcp.server import Server, create_server
 
 if TYPE_CHECKING:
-    from io import TextIOWrapper
-
     from anyio.streams.memory import MemoryObjectSendStream
     from lembas_core import Lembas
 
@@ -42,14 +40,16 @@ async def serve_stdio(lembas: Lembas, *, legacy: bool = False) -> None:
 
 async def serve_server(server: Server) -> None:
     """Serve `server` on this process's standard input and output. Call it in the main thread."""
-    # A print waits in Python's buffer and would reach the wire when the transport gives it back.
-    cast("TextIOWrapper", sys.stdout).reconfigure(line_buffering=True)
     with _claimed_stdin() as wire:
         async with anyio.create_task_group() as tasks:
             tasks.start_soon(_until_terminated, tasks.cancel_scope)
             lines = cast("anyio.AsyncFile[str]", _lines(wire))
             async with stdio_server(stdin=lines) as (read, write):
-                await serve_connection(server, read, write)
+                try:
+                    await serve_connection(server, read, write)
+                finally:
+                    # What was printed waits in a buffer, and would reach the wire once that is given back.
+                    sys.stdout.flush()
             tasks.cancel_scope.cancel()
 
 
