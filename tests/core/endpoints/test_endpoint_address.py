@@ -31,6 +31,12 @@ from lembas_core.endpoints.address import Address
         ("127.0.0.1", "http://127.0.0.1", "http://127.0.0.1/v1"),
         ("[::1]:8080", "http://[::1]:8080", "http://[::1]:8080/v1"),
         ("api.host.example/v1", "https://api.host.example", "https://api.host.example/v1"),
+        (
+            "http://b\u00fccher.example:8080",
+            "http://xn--bcher-kva.example:8080",
+            "http://xn--bcher-kva.example:8080/v1",
+        ),
+        ("http://host/\u00e9/v1", "http://host/%C3%A9", "http://host/%C3%A9/v1"),
         ("  http://host  ", "http://host", "http://host/v1"),
         ("http://me:secret@host/v1?x=1#y", "http://host", "http://host/v1"),
     ],

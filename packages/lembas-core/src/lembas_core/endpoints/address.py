@@ -6,10 +6,11 @@ import ipaddress
 import re
 from dataclasses import dataclass
 from typing import Final
-from urllib.parse import SplitResult, urlsplit
+from urllib.parse import SplitResult, quote, urlsplit
 
 __all__ = ("Address",)
 
+_SAFE: Final = "/%:@!$&'()*+,;=~-._"
 _ENDING: Final = re.compile(
     r"/(?:chat/completions|completions|models|embeddings|api/(?:chat|generate|tags))$"
 )
@@ -38,7 +39,7 @@ class Address:
         """
         parts = _split(url)
         user, _, host = parts.netloc.rpartition("@")
-        path = _ENDING.sub("", re.sub(r"/+$", "", parts.path))
+        path = _ENDING.sub("", re.sub(r"/+$", "", quote(parts.path, safe=_SAFE)))
         path = re.sub(r"/+$", "", path)
         origin = f"{parts.scheme.lower()}://{host.lower()}"
         root = origin + re.sub(r"/(?:v\d[\w.]*|api)$", "", path)
@@ -51,12 +52,20 @@ def _split(url: str) -> SplitResult:
         if "://" not in text:
             text = f"{'http' if _is_near(text) else 'https'}://{text}"
         parts = urlsplit(text)
+        if not parts.netloc.isascii():
+            parts = parts._replace(netloc=_in_ascii(parts.netloc))
         good = parts.scheme.lower() in ("http", "https") and parts.hostname and parts.port != 0
     except ValueError:
         good, parts = False, None
     if not good or parts is None or re.search(r"[\s\x00-\x1f]", text):
         raise ValueError("This is no address of a model server; one looks like http://localhost:11434.")
     return parts
+
+
+def _in_ascii(netloc: str) -> str:
+    user, at, host = netloc.rpartition("@")
+    name, colon, port = host.partition(":")
+    return f"{quote(user)}{at}{name.encode('idna').decode('ascii')}{colon}{port}"
 
 
 def _is_near(text: str) -> bool:

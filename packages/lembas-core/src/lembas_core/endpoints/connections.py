@@ -1,9 +1,9 @@
-"""An HTTP/1.1 transport for httpx2 that is made for streams.
+"""HTTP/1.1 over h11 and anyio, made for streams: what one read of the socket brought is one piece.
 
-httpx2's own transport gives a body piece by piece as the server framed it, each through six generators: in
-a burst that costs several times what decoding a reply does. This one speaks through h11 as well, but gives
-what one read of the socket brought as one piece, and joins the chunks of a stream itself, which takes a tenth
-of what h11 takes for it. It knows neither proxies nor HTTP/2; model servers need neither.
+A general HTTP client gives a body as the server framed it, each chunk through layers of generators: a burst
+costs three times as much, and its import alone as much as everything else a first question needs. Redirects,
+cookies, proxies, HTTP/2 and credentials from the environment are not left out by accident: a model server
+needs none of them, and what is not there cannot send a key anywhere.
 """
 
 from __future__ import annotations
@@ -12,18 +12,16 @@ import errno
 import os
 import selectors
 import ssl
-from collections.abc import Awaitable, Callable
 from typing import Final, cast
 
 import anyio
 import anyio.abc
 import h11
-import httpx2
 from anyio.abc import SocketAttribute
 
 from lembas_core.endpoints.chunks import ChunkDecoder
 
-__all__ = ("Connections",)
+__all__ = ("Connection", "Connections", "Dropped", "NoConnection", "NotHTTP")
 
 _READ: Final = 64 << 10
 _MAX_HEAD: Final = 100 << 10
@@ -32,100 +30,123 @@ _IDLE_SECONDS: Final = 30.0
 _CLOSED: Final = "the connection was closed"
 
 
-class Connections(httpx2.AsyncBaseTransport):
+class NoConnection(Exception):
+    """No connection could be made; `timed_out` when none came in time."""
+
+    def __init__(self, why: str, *, timed_out: bool = False) -> None:
+        super().__init__(why)
+        self.timed_out = timed_out
+
+
+class Dropped(Exception):
+    """The connection ended before the answer did."""
+
+
+class NotHTTP(Exception):
+    """What came is no HTTP."""
+
+
+class _Unanswered(Dropped):
+    """The connection ended before the first byte of an answer."""
+
+
+class Connections:
     """Connections to one server; one that ended its answer well may be used again.
 
     Args:
+        host: The server's name or address, in ASCII.
+        port: Its port.
+        secure: Whether it speaks TLS; if not, no trust store is read.
         connect: Seconds to wait for a connection.
         keep: Whether to keep connections for the next request; `aclose` then closes them.
     """
 
-    def __init__(self, *, connect: float, keep: bool) -> None:
+    def __init__(self, host: str, port: int, *, secure: bool, connect: float, keep: bool) -> None:
+        self._host = host
+        self._port = port
+        self._secure = secure
         self._connect = connect
         self._keep = keep
-        self._idle: list[_Connection] = []
+        self._idle: list[Connection] = []
         self._tls: ssl.SSLContext | None = None
 
-    async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:
-        """Send `request` and read the head of its answer.
+    async def ask(self, request: h11.Request, body: bytes) -> Connection:
+        """Send a request and read the head of its answer; give the connection back when its body is read.
 
         When nothing at all comes back on a connection that was kept, the server had closed it meanwhile, and
         the request goes out once more on a new one.
+
+        Raises:
+            NoConnection: No connection could be made.
+            Dropped: The connection ended without an answer.
+            NotHTTP: The answer is no HTTP.
         """
-        body = await request.aread()
-        connection = await self._kept()
-        if connection is not None:
+        kept = await self._kept()
+        if kept is not None:
             try:
-                return await connection.ask(request, body)
+                await kept.ask(request, body)
             except _Unanswered:
                 pass
-        connection = _Connection(await self._open(request.url), self._give_back)
-        return await connection.ask(request, body)
+            else:
+                return kept
+        made = Connection(await self._open())
+        await made.ask(request, body)
+        return made
+
+    async def give_back(self, connection: Connection) -> None:
+        """Keep a connection whose answer is read; close one whose reader has left."""
+        if self._keep and len(self._idle) < _MOST_IDLE and connection.is_reusable():
+            self._idle.append(connection)
+        else:
+            await connection.drop()
 
     async def aclose(self) -> None:
         """Close the connections that are kept."""
         idle, self._idle = self._idle, []
         for connection in idle:
-            await connection.aclose()
+            await connection.drop()
 
-    async def _kept(self) -> _Connection | None:
+    async def _kept(self) -> Connection | None:
         while self._idle:
             connection = self._idle.pop()
             if connection.is_usable():
                 return connection
-            await connection.aclose()
+            await connection.drop()
         return None
 
-    async def _give_back(self, connection: _Connection) -> None:
-        if self._keep and len(self._idle) < _MOST_IDLE and connection.is_reusable():
-            self._idle.append(connection)
-        else:
-            await connection.aclose()
-
-    async def _open(self, url: httpx2.URL) -> anyio.abc.ByteStream:
-        if url.scheme == "https" and self._tls is None:
-            # SSL_CERT_FILE names a trust store of one's own, as everywhere.
-            self._tls = httpx2.create_ssl_context(trust_env=True)
-        host, port = url.raw_host.decode("ascii"), url.port or (443 if url.scheme == "https" else 80)
+    async def _open(self) -> anyio.abc.ByteStream:
         try:
             with anyio.fail_after(self._connect):
-                if url.scheme != "https":
-                    return await anyio.connect_tcp(host, port)
+                if not self._secure:
+                    return await anyio.connect_tcp(self._host, self._port)
                 return await anyio.connect_tcp(
-                    host, port, tls=True, ssl_context=self._tls, tls_standard_compatible=False
+                    self._host, self._port, tls=True, ssl_context=self._trust(), tls_standard_compatible=False
                 )
         except TimeoutError:
-            raise httpx2.ConnectTimeout("no connection in time") from None
+            raise NoConnection("no connection in time", timed_out=True) from None
         except (OSError, UnicodeError, anyio.BrokenResourceError, anyio.EndOfStream) as error:
-            raise httpx2.ConnectError(_reason(error)) from error
+            raise NoConnection(_reason(error)) from error
+
+    def _trust(self) -> ssl.SSLContext:
+        """The trust store of this system, or the one that SSL_CERT_FILE names."""
+        if self._tls is None:
+            import httpx2
+
+            self._tls = httpx2.create_ssl_context(trust_env=True)
+        return self._tls
 
 
-def _reason(error: BaseException) -> str:
-    """What is behind "All connection attempts failed"."""
-    told: BaseException = error.__cause__ or error
-    while isinstance(told, BaseExceptionGroup):
-        told = cast("BaseExceptionGroup[BaseException]", told).exceptions[0]
-    if isinstance(told, ssl.SSLCertVerificationError):
-        return f"the certificate is not trusted: {told.verify_message}"
-    if isinstance(told, ssl.SSLError):
-        return f"TLS failed: {told.reason or told}"
-    if isinstance(told, OSError) and told.errno is not None and told.errno in errno.errorcode:
-        return os.strerror(told.errno)
-    return (told.strerror if isinstance(told, OSError) else None) or str(told)
+class Connection:
+    """One connection: requests on it follow one another.
 
+    Attributes:
+        head: The head of the answer that is being read.
+    """
 
-class _Unanswered(httpx2.RemoteProtocolError):
-    """The server closed the connection before the first byte of an answer."""
+    head: h11.Response
 
-
-class _Connection:
-    """One connection: requests on it follow one another."""
-
-    def __init__(
-        self, stream: anyio.abc.ByteStream, give_back: Callable[[_Connection], Awaitable[None]]
-    ) -> None:
+    def __init__(self, stream: anyio.abc.ByteStream) -> None:
         self._stream = stream
-        self._give_back = give_back
         self._since = 0.0
         self._begin()
 
@@ -135,7 +156,7 @@ class _Connection:
         self._chunks: ChunkDecoder | None = None
         self._early = b""  # what came of the chunks together with the head
         self._heard = False
-        self._fault: httpx2.RemoteProtocolError | None = None
+        self._fault: Dropped | NotHTTP | None = None
 
     def is_usable(self) -> bool:
         """Whether the server has not closed it, as far as can be seen from here."""
@@ -158,28 +179,33 @@ class _Connection:
         self._since = anyio.current_time()
         return True
 
-    async def ask(self, request: httpx2.Request, body: bytes) -> httpx2.Response:
-        """Send a request; the answer's body is read later."""
+    async def ask(self, request: h11.Request, body: bytes) -> None:
+        """Send a request and read the head of its answer; the body is read later.
+
+        Raises:
+            Dropped: The connection ended without an answer.
+            NotHTTP: The answer is no HTTP.
+        """
         try:
             await self._send(request, body)
-            head = await self._head()
+            self.head = await self._read_head()
         except BaseException:
-            await self.aclose()
+            await self.drop()
             raise
-        if self._http.their_state is h11.SEND_BODY and b"transfer-encoding" in dict(head.headers):
+        if self._http.their_state is h11.SEND_BODY and b"transfer-encoding" in dict(self.head.headers):
             self._chunks, self._early = ChunkDecoder(), self._http.trailing_data[0]
-        return httpx2.Response(head.status_code, headers=head.headers.raw_items(), stream=_Body(self))
 
-    async def aclose(self) -> None:
+    async def drop(self) -> None:
         """Close at once, whatever is still under way."""
         await anyio.aclose_forcefully(self._stream)
 
-    async def finish(self) -> None:
-        """The answer is read, or its reader has left."""
-        await self._give_back(self)
-
     async def piece(self) -> bytes | None:
-        """More of the answer's body: all that one read brought; None at its end."""
+        """More of the answer's body: all that one read brought; None at its end.
+
+        Raises:
+            Dropped: The connection ended before the body did.
+            NotHTTP: The body is not framed as HTTP has it.
+        """
         if self._chunks is not None:
             return await self._piece_of_chunks(self._chunks)
         while True:
@@ -192,10 +218,10 @@ class _Connection:
     async def _piece_of_chunks(self, chunks: ChunkDecoder) -> bytes | None:
         while not chunks.done:
             if chunks.fault:
-                raise httpx2.RemoteProtocolError(chunks.fault)
+                raise NotHTTP(chunks.fault)
             data, self._early = self._early or await self._receive(), b""
             if not data:
-                raise httpx2.ReadError(_CLOSED)
+                raise Dropped(_CLOSED)
             if piece := chunks.feed(data):
                 return piece
         return None
@@ -208,31 +234,27 @@ class _Connection:
         try:
             while isinstance(event := self._next(), h11.Data):
                 joined.append(event.data)
-        except httpx2.RemoteProtocolError as error:
+        except (Dropped, NotHTTP) as error:
             if not joined:
                 raise
             self._fault = error
         return b"".join(joined)
 
-    async def _send(self, request: httpx2.Request, body: bytes) -> None:
-        events = (
-            h11.Request(method=request.method, target=request.url.raw_path, headers=request.headers.raw),
-            h11.Data(data=body),
-            h11.EndOfMessage(),
-        )
+    async def _send(self, request: h11.Request, body: bytes) -> None:
+        events = (request, h11.Data(data=body), h11.EndOfMessage())
         try:
             await self._stream.send(b"".join(self._http.send(event) or b"" for event in events))
         except (anyio.BrokenResourceError, anyio.ClosedResourceError):
             # A server may refuse a request before it has read all of it: its answer is there to be read.
             return
 
-    async def _head(self) -> h11.Response:
+    async def _read_head(self) -> h11.Response:
         while not isinstance(event := self._next(), h11.Response):
             if event is not h11.NEED_DATA:
                 continue
             data = await self._receive()
             if not data:
-                raise (httpx2.ReadError if self._heard else _Unanswered)(_CLOSED)
+                raise (Dropped if self._heard else _Unanswered)(_CLOSED)
             self._heard = True
             self._http.receive_data(data)
         return event
@@ -241,7 +263,7 @@ class _Connection:
         try:
             return self._http.next_event()
         except h11.RemoteProtocolError as error:
-            raise httpx2.RemoteProtocolError(str(error)) from error
+            raise (Dropped if "closed" in str(error) else NotHTTP)(str(error)) from error
 
     async def _receive(self) -> bytes:
         """What the next read brings; nothing when the server has closed its side."""
@@ -250,26 +272,18 @@ class _Connection:
         except anyio.EndOfStream:
             return b""
         except (anyio.BrokenResourceError, anyio.ClosedResourceError, ssl.SSLError) as error:
-            raise (httpx2.ReadError if self._heard else _Unanswered)(_CLOSED) from error
+            raise (Dropped if self._heard else _Unanswered)(_CLOSED) from error
 
 
-class _Body(httpx2.AsyncByteStream):
-    """The body of an answer, to be read once."""
-
-    def __init__(self, connection: _Connection) -> None:
-        self._connection = connection
-        self._closed = False
-
-    def __aiter__(self) -> _Body:
-        return self
-
-    async def __anext__(self) -> bytes:
-        piece = await self._connection.piece()
-        if piece is None:
-            raise StopAsyncIteration
-        return piece
-
-    async def aclose(self) -> None:
-        if not self._closed:
-            self._closed = True
-            await self._connection.finish()
+def _reason(error: BaseException) -> str:
+    """What is behind "All connection attempts failed"."""
+    told: BaseException = error.__cause__ or error
+    while isinstance(told, BaseExceptionGroup):
+        told = cast("BaseExceptionGroup[BaseException]", told).exceptions[0]
+    if isinstance(told, ssl.SSLCertVerificationError):
+        return f"the certificate is not trusted: {told.verify_message}"
+    if isinstance(told, ssl.SSLError):
+        return f"TLS failed: {told.reason or told}"
+    if isinstance(told, OSError) and told.errno is not None and told.errno in errno.errorcode:
+        return os.strerror(told.errno)
+    return (told.strerror if isinstance(told, OSError) else None) or str(told)

@@ -26,6 +26,12 @@ __all__ = ("Exchange",)
 _MAX_BODY: Final = 16 << 20
 _MAX_ERROR: Final = 64 << 10
 _ERROR_SECONDS: Final = 10.0
+_ALWAYS: Final = {
+    "accept": "*/*",
+    "accept-encoding": "identity",
+    "content-type": "application/json",
+    "user-agent": "lembas",
+}
 _TOKEN: Final = re.compile(r"[!#$%&'*+.^_`|~0-9a-z-]+")
 """What a header's name is made of (RFC 9110, section 5.6.2), in lower case."""
 
@@ -108,17 +114,21 @@ class Exchange:
 
     def _connected(self) -> Transport:
         if self._transport is None:
-            # Imported at the first use: httpx2 costs more than everything else here.
+            # Imported at the first use: whoever only names a model needs no network.
             from lembas_core.endpoints.transport import Transport
 
             self._transport = Transport(
-                self.faults, self._headers, connect=self._timeouts.connect, keep=self.keep
+                self.faults,
+                self._address.root,
+                self._headers,
+                connect=self._timeouts.connect,
+                keep=self.keep,
             )
         return self._transport
 
 
 def _headers(key: str | None, extra: Mapping[str, str], user: str) -> dict[str, str]:
-    headers = {"accept-encoding": "identity", "content-type": "application/json", "user-agent": "lembas"}
+    headers = dict(_ALWAYS)
     if user:
         headers["authorization"] = f"Basic {base64.b64encode(unquote(user).encode()).decode()}"
     if key and key.strip():
@@ -132,8 +142,7 @@ def _headers(key: str | None, extra: Mapping[str, str], user: str) -> dict[str, 
 
 
 def _secrets(headers: Mapping[str, str]) -> list[str]:
-    public = ("accept-encoding", "content-type", "user-agent")
-    values = [value for name, value in headers.items() if name not in public]
+    values = [value for name, value in headers.items() if name not in _ALWAYS]
     return [*values, *(value.partition(" ")[2] for value in values)]
 
 

@@ -1,4 +1,4 @@
-"""HTTP, thinly: one httpx2 client per endpoint, its limits set for streams.
+"""HTTP, thinly: the requests to one endpoint, its faults as typed errors, a limit on every wait.
 
 Redirects are never followed (the key would go along), proxies and netrc of the environment are not read, and
 leaving a body early closes its connection at once.
@@ -9,11 +9,12 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping
 from typing import Final
+from urllib.parse import urlsplit
 
 import anyio
-import httpx2
+import h11
 
-from lembas_core.endpoints.connections import Connections
+from lembas_core.endpoints.connections import Connection, Connections, Dropped, NoConnection, NotHTTP
 from lembas_core.endpoints.faults import Faults
 from lembas_core.endpoints.inflating import Inflater, inflater_for
 from lembas_core.errors import EndpointError
@@ -28,27 +29,25 @@ class Transport:
 
     Args:
         faults: Makes the errors.
+        origin: Scheme, host and port that all requests go to.
         headers: What every request carries.
         connect: Seconds to wait for a connection.
         keep: Keep connections for the next request; the owner then has to call `aclose`.
     """
 
     def __init__(
-        self,
-        faults: Faults,
-        headers: Mapping[str, str],
-        *,
-        connect: float,
-        keep: bool,
+        self, faults: Faults, origin: str, headers: Mapping[str, str], *, connect: float, keep: bool
     ) -> None:
+        parts = urlsplit(origin)
+        secure = parts.scheme == "https"
+        port = parts.port or (443 if secure else 80)
         self._faults = faults
-        self._client = httpx2.AsyncClient(
-            headers=headers, trust_env=False, timeout=None, transport=Connections(connect=connect, keep=keep)
-        )
+        self._headers = [("host", parts.netloc), *headers.items()]
+        self._connections = Connections(parts.hostname or "", port, secure=secure, connect=connect, keep=keep)
 
     async def aclose(self) -> None:
         """Close all connections."""
-        await self._client.aclose()
+        await self._connections.aclose()
 
     async def open(self, method: str, url: str, body: bytes | None, seconds: float) -> Answer:
         """Send a request and read the head of its answer, for which `seconds` are given.
@@ -56,21 +55,18 @@ class Transport:
         Raises:
             EndpointError: No answer came.
         """
+        length = [] if body is None else [("content-length", str(len(body)))]
+        request = h11.Request(method=method, target=urlsplit(url).path, headers=[*self._headers, *length])
         try:
             with anyio.fail_after(seconds):
-                request = self._client.build_request(method, url, content=body)
-                return Answer(await self._client.send(request, stream=True), self._faults)
+                connection = await self._connections.ask(request, body or b"")
         except TimeoutError:
             raise self._faults.silent(seconds) from None
-        except httpx2.HTTPError as error:
-            raise self._fault(error) from error
-
-    def _fault(self, error: httpx2.HTTPError) -> EndpointError:
-        if isinstance(error, httpx2.ConnectTimeout):
-            return self._faults.unreachable("no connection in time", timed_out=True)
-        if isinstance(error, httpx2.ConnectError):
-            return self._faults.unreachable(str(error))
-        return _broken(error, self._faults)
+        except NoConnection as error:
+            raise self._faults.unreachable(str(error), timed_out=error.timed_out) from error
+        except (Dropped, NotHTTP) as error:
+            raise _broken(error, self._faults) from error
+        return Answer(connection, self._connections, self._faults)
 
 
 class Answer:
@@ -78,18 +74,21 @@ class Answer:
 
     Attributes:
         status: The HTTP status.
-        headers: Header fields, names in any case.
+        headers: Header fields, names in lower case.
     """
 
-    def __init__(self, response: httpx2.Response, faults: Faults) -> None:
-        self.status: int = response.status_code
-        self.headers: Mapping[str, str] = response.headers
-        self._response = response
+    def __init__(self, connection: Connection, home: Connections, faults: Faults) -> None:
+        self.status: int = connection.head.status_code
+        self.headers: Mapping[str, str] = {
+            name.decode("ascii"): value.decode("latin-1") for name, value in connection.head.headers
+        }
+        self._connection = connection
+        self._home = home
         self._faults = faults
-        self._pieces = response.aiter_raw()
         self._inflater: Inflater | None = None
         self._steps: Iterator[bytes] = iter(())
         self._fresh = True
+        self._closed = False
 
     async def piece(self, seconds: float) -> bytes | None:
         """The next piece of the body, unpacked; None at its end.
@@ -105,14 +104,14 @@ class Answer:
                 return step
             data: bytes | None = None
             with anyio.CancelScope(deadline=anyio.current_time() + seconds) as scope:
-                data = await anext(self._pieces, None)
+                data = await self._connection.piece()
             if scope.cancelled_caught:
                 raise TimeoutError
             if self._inflater is None or data is None:
                 return data
             self._steps = self._inflater.feed(data)
             return next(self._steps, b"")
-        except httpx2.HTTPError as error:
+        except (Dropped, NotHTTP) as error:
             raise _broken(error, self._faults) from error
         except ValueError as error:
             raise self._faults.garbled(str(error)) from None
@@ -134,14 +133,11 @@ class Answer:
 
     async def aclose(self) -> None:
         """Close; a body that was not read to its end takes its connection along."""
-        with anyio.move_on_after(_CLOSING_SECONDS, shield=True):
-            await self._pieces.aclose()
-            await self._response.aclose()
+        if not self._closed:
+            self._closed = True
+            with anyio.move_on_after(_CLOSING_SECONDS, shield=True):
+                await self._home.give_back(self._connection)
 
 
-def _broken(error: httpx2.HTTPError, faults: Faults) -> EndpointError:
-    """The error for an exchange that broke: a connection that ended, or bytes that are no HTTP."""
-    words = str(error)
-    if isinstance(error, httpx2.RemoteProtocolError) and "closed" not in words:
-        return faults.garbled(words)
-    return faults.dropped()
+def _broken(error: Dropped | NotHTTP, faults: Faults) -> EndpointError:
+    return faults.dropped() if isinstance(error, Dropped) else faults.garbled(str(error))
