@@ -39,6 +39,13 @@ async def test_the_owners_row_comes_with_the_first_write_that_needs_it_and_only_
     assert (await people.owner()).created_at is not None
 
 
+async def test_two_first_writes_at_once_make_one_owner(store: Store) -> None:
+    async with anyio.create_task_group() as tasks:
+        for _ in range(8):
+            tasks.start_soon(store.write, Holder(OWNER_ID).ensure)
+    assert await rows(store) == 1
+
+
 async def test_nobody_else_is_made_by_acting_for_them(store: Store) -> None:
     await store.write(Holder("somebody").ensure)
     assert await rows(store) == 0

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Final, Literal
 
-from sqlalchemy import Connection, Row, insert, select
+from sqlalchemy import Connection, Row, select
 
 from lembas_core.clock import Clock, SystemClock
 from lembas_core.store import tables
@@ -69,14 +69,22 @@ class Holder:
 
 
 def ensure_owner(connection: Connection, now: datetime) -> None:
-    """Make the owner's row when it is missing."""
+    """Make the owner's row when it is missing; two first chats may come at once."""
     people = tables.people
     if connection.execute(select(people.c.id).where(people.c.id == OWNER_ID)).first() is None:
-        connection.execute(
-            insert(people).values(
-                id=OWNER_ID, name=OWNER_NAME, display_name="", role="admin", is_owner=True, created_at=now
-            )
-        )
+        row = {"id": OWNER_ID, "name": OWNER_NAME, "display_name": "", "role": "admin"}
+        insert = _insert(connection.dialect.name).insert(people).on_conflict_do_nothing()
+        connection.execute(insert.values(**row, is_owner=True, created_at=now))
+
+
+def _insert(dialect: str) -> Any:
+    if dialect == "postgresql":
+        from sqlalchemy.dialects import postgresql
+
+        return postgresql
+    from sqlalchemy.dialects import sqlite
+
+    return sqlite
 
 
 def read_owner(connection: Connection) -> PersonInfo:
