@@ -231,6 +231,16 @@ async def test_a_kept_connection_that_the_server_closed_is_replaced_silently() -
         assert len(server.requests) == 3
 
 
+async def test_a_request_that_a_server_worked_on_is_not_sent_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("lembas_core.endpoints.connections._AT_ONCE_SECONDS", -1.0)
+    async with replay(chunked(WHOLE), Answer(raw=True)) as server:
+        async with Endpoint(server.url, kind="openai") as endpoint:
+            await read(endpoint.model("m"))
+            with pytest.raises(Unreachable, match="closed the connection"):
+                await read(endpoint.model("m"))
+        assert len(server.requests) == 2
+
+
 async def test_a_new_connection_that_is_closed_without_an_answer_is_a_fault() -> None:
     async with replay(Answer(raw=True)) as server:
         with pytest.raises(Unreachable, match="closed the connection"):

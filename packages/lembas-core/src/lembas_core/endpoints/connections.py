@@ -27,6 +27,7 @@ _READ: Final = 64 << 10
 _MAX_HEAD: Final = 100 << 10
 _MOST_IDLE: Final = 20
 _IDLE_SECONDS: Final = 30.0
+_AT_ONCE_SECONDS: Final = 1.0
 _CLOSED: Final = "the connection was closed"
 
 
@@ -73,8 +74,8 @@ class Connections:
     async def ask(self, request: h11.Request, body: bytes) -> Connection:
         """Send a request and read the head of its answer; give the connection back when its body is read.
 
-        When nothing at all comes back on a connection that was kept, the server had closed it meanwhile, and
-        the request goes out once more on a new one.
+        When a connection that was kept ends at once and without a byte, the server had closed it meanwhile, and
+        the request goes out once more on a new one. When it ends later, the server may have worked on it.
 
         Raises:
             NoConnection: No connection could be made.
@@ -83,10 +84,12 @@ class Connections:
         """
         kept = await self._kept()
         if kept is not None:
+            begun = anyio.current_time()
             try:
                 await kept.ask(request, body)
             except _Unanswered:
-                pass
+                if anyio.current_time() - begun > _AT_ONCE_SECONDS:
+                    raise
             else:
                 return kept
         made = Connection(await self._open())
