@@ -103,6 +103,21 @@ def test_the_packages_are_typed() -> None:
             assert (package / "py.typed").is_file()
 
 
+TALES = ("elrond", "frodo", "galadriel", "gandalf", "gondor", "hobbit", "mordor", "rivendell", "sauron")
+
+
+def test_code_calls_things_what_they_are() -> None:
+    """Middle-earth lives in pictures and in words for people, not in names a programmer reads."""
+    named = {
+        f"{name(path)}: {word}"
+        for path in SOURCES
+        for node in ast.walk(tree(path))
+        for word in (getattr(node, "name", ""), getattr(node, "id", ""), getattr(node, "attr", ""))
+        if isinstance(word, str) and any(tale in word.lower() for tale in TALES)
+    }
+    assert named == set()
+
+
 # Taken apart, so that this file does not hold what it forbids.
 FORBIDDEN = {
     "a package registry's host": "pypi[.]org|pythonhosted[.]org|registry[.]npmjs|deb[.]debian[.]org",
