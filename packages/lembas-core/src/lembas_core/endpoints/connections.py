@@ -74,8 +74,8 @@ class Connections:
     async def ask(self, request: h11.Request, body: bytes) -> Connection:
         """Send a request and read the head of its answer; give the connection back when its body is read.
 
-        When a connection that was kept ends at once and without a byte, the server had closed it meanwhile, and
-        the request goes out once more on a new one. When it ends later, the server may have worked on it.
+        When a connection that was kept ends at once and without a byte, the server had closed it meanwhile,
+        and the request goes out once more on a new one. When it ends later, the server may have worked on it.
 
         Raises:
             NoConnection: No connection could be made.
