@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Generic, Literal, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Generic, Literal, TypeVar
 
 from lembas_core.endpoints.values import Image, Parameters
 from lembas_core.engine.events import Metrics
@@ -70,7 +70,8 @@ class RunWith:
     model: str | ModelClient | None = None
 
 
-class Sent(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class Sent:
     """What was begun: the chat, the person's turn, the reply to it."""
 
     chat_id: str
@@ -78,7 +79,8 @@ class Sent(NamedTuple):
     reply_id: str
 
 
-class ChatInfo(NamedTuple):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ChatInfo:
     """A chat without its messages. `updated_at` is its last activity; renaming is none."""
 
     id: str
@@ -98,7 +100,8 @@ class ChatInfo(NamedTuple):
     updated_at: datetime
 
 
-class MessageInfo(NamedTuple):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MessageInfo:
     """A message: a person's turn or a reply.
 
     Attributes:
@@ -129,7 +132,8 @@ class MessageInfo(NamedTuple):
     versions: int = 1
 
 
-class Page(NamedTuple, Generic[T_co]):
+@dataclass(frozen=True, slots=True)
+class Page(Generic[T_co]):
     """Some of a long list; `cursor` asks for what comes after, None when nothing does."""
 
     items: tuple[T_co, ...]
