@@ -126,7 +126,7 @@ class MessageInfo:
     finish: str = ""
     error: str = ""
     error_kind: str = ""
-    metrics: Metrics = Metrics()
+    metrics: Metrics = field(default_factory=Metrics)
     number: int = 0
     version: int = 1
     versions: int = 1
