@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import os
 import signal
+import struct
 import subprocess
 import sys
 from collections.abc import AsyncIterator
@@ -236,6 +237,20 @@ async def test_a_file_cut_short_gets_a_sentence(tmp_path: Path) -> None:
     error = await refusal(LocalServer(path))
     assert isinstance(error, ModelMissing)
     assert str(error) == f"{path} is damaged or incomplete; bring it again."
+
+
+def counted(text: bytes) -> bytes:
+    return struct.pack("<Q", len(text)) + text
+
+
+async def test_a_kind_of_model_the_engine_does_not_know_gets_a_sentence(tmp_path: Path) -> None:
+    path = tmp_path / "new.gguf"
+    # Version 3, no tensors, one string: as little as a GGUF file can say.
+    header = b"GGUF" + struct.pack("<IQQ", 3, 0, 1)
+    path.write_bytes(header + counted(b"general.architecture") + struct.pack("<I", 8) + counted(b"later"))
+    error = await refusal(LocalServer(path))
+    assert isinstance(error, ModelMissing)
+    assert str(error) == f"{path} is a kind of model that this llama.cpp does not know; upgrade xllamacpp."
 
 
 async def test_a_file_of_nonsense_gets_the_engines_own_words(tmp_path: Path) -> None:
