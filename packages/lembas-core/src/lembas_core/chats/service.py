@@ -208,4 +208,7 @@ class Chats(Talking):
 async def sweep_temporary_chats(store: Store, clock: Clock) -> int:
     """Delete everybody's temporary chats a day after their last activity; how many. Asked at start-up."""
     at = clock.now()
+    # Nothing is written when nothing is old, as at nearly every start.
+    if not await store.read(lambda c: writing.has_old_temporary(c, at)):
+        return 0
     return await store.write(lambda c: writing.sweep_temporary(c, at))

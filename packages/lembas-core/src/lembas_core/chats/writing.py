@@ -9,7 +9,7 @@ from collections.abc import Collection, Mapping
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-from sqlalchemy import Connection, Row, Select, bindparam, delete, insert, select, update
+from sqlalchemy import ColumnElement, Connection, Row, Select, bindparam, delete, insert, select, update
 
 from lembas_core.chats.reading import chat_row, message_row
 from lembas_core.errors import Conflict, Invalid, NotFound
@@ -33,6 +33,7 @@ __all__ = (
     "delete_version",
     "fork",
     "give_title",
+    "has_old_temporary",
     "parent_of_turn",
     "reply_row",
     "show",
@@ -285,7 +286,15 @@ def delete_chats(c: Connection, person_id: str, chat_ids: Collection[str], at: d
     c.execute(delete(chats).where(chats.c.id.in_([row.id for row in rows if row.temporary])))
 
 
+def has_old_temporary(c: Connection, at: datetime) -> bool:
+    """Whether anybody has a temporary chat whose last activity is a day ago."""
+    return c.execute(select(chats.c.id).where(*_old(at)).limit(1)).one_or_none() is not None
+
+
 def sweep_temporary(c: Connection, at: datetime) -> int:
     """Delete the temporary chats of everybody whose last activity is a day ago; how many."""
-    old = (chats.c.temporary, chats.c.updated_at < at - TEMPORARY_FOR)
-    return c.execute(delete(chats).where(*old)).rowcount
+    return c.execute(delete(chats).where(*_old(at))).rowcount
+
+
+def _old(at: datetime) -> tuple[ColumnElement[bool], ...]:
+    return chats.c.temporary.is_(True), chats.c.updated_at < at - TEMPORARY_FOR

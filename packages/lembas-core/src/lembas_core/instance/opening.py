@@ -12,6 +12,7 @@ from typing import Final
 import anyio
 from anyio.abc import TaskGroup
 
+from lembas_core.chats import sweep_temporary_chats
 from lembas_core.clock import SystemClock
 from lembas_core.config import Config
 from lembas_core.instance.lembas import Lembas
@@ -90,6 +91,7 @@ async def _tidy(parts: Parts) -> None:
     await _quietly(parts.settings.seed)
     while True:
         await _quietly(parts.replies.sweep)
+        await _quietly(lambda: sweep_temporary_chats(parts.store, parts.clock))
         await parts.clock.sleep(SWEEP_SECONDS)
 
 
