@@ -211,7 +211,6 @@ def delete_version(c: Connection, person_id: str, message_id: str) -> None:
     """Delete a message that has other versions, and what was said after it.
 
     Raises:
-        NotFound: There is no such message.
         Invalid: It is the only version.
         Conflict: A reply in it is still being written.
     """
