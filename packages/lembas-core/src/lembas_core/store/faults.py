@@ -85,7 +85,11 @@ def _postgresql_sentence(error: DBAPIError, where: str) -> str:
     for length in (5, 3, 2):
         if sentence := _STATES.get(state[:length]):
             return sentence.format(where=where)
-    if isinstance(error, OperationalError) and (not state or state.startswith("08")):
-        return f"The database {where} cannot be reached; check that its server runs and the URL is right."
     said = str(error.orig).strip().partition("\n")[0]
+    if isinstance(error, OperationalError) and (not state or state.startswith("08")):
+        # What the server said while one connected comes without a code.
+        for words, code in (("authentication", "28"), ("password", "28"), ("does not exist", "3D")):
+            if words in said:
+                return _STATES[code].format(where=where)
+        return f"The database {where} cannot be reached; check that its server runs and the URL is right."
     return f"The database {where} refused that ({said})."

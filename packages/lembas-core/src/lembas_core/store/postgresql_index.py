@@ -55,7 +55,7 @@ $$"""
 _WORDS: Final = """
 CREATE OR REPLACE FUNCTION lembas_words(said text, person text) RETURNS tsvector STABLE LANGUAGE plpgsql AS $$
 DECLARE
-    owner tsvector := array_to_tsvector(ARRAY['person:' || person]);
+    owner tsvector := array_to_tsvector(ARRAY['person:' || coalesce(person, '')]);
     most integer;
 BEGIN
     IF length(said) < 50000 THEN

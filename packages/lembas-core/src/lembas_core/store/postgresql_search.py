@@ -10,7 +10,7 @@ from typing import Any, Final
 from sqlalchemy import Connection, Executable, bindparam, text
 
 from lembas_core.store.columns import Moment
-from lembas_core.store.words import Piece, aligned, holds
+from lembas_core.store.words import Piece, fold, holds
 
 __all__ = ("find",)
 
@@ -56,5 +56,5 @@ def _term(piece: Piece) -> str:
 
 def _holds(row: Any, runs: Sequence[Piece]) -> bool:
     """Whether the pairs of each run, which the index knows to be there, stand in a row."""
-    said = aligned(row.said)
+    said = fold(row.said)
     return all(holds(said, run) for run in runs)

@@ -41,9 +41,9 @@ class Vault:
             key: The key itself; wins over the file.
             file: Where the key is kept, or will be.
         """
-        self._key = key
+        self._key = key or None
         self._file = file
-        self._source = str(file) if key is None else "LEMBAS_SECRET_KEY"
+        self._source = "LEMBAS_SECRET_KEY" if key else str(file)
 
     def __repr__(self) -> str:
         return f"Vault({self._source})"

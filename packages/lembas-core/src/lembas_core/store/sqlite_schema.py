@@ -44,6 +44,8 @@ def look(connection: sqlite3.Connection) -> Present:
 
 def peek(path: Path) -> Present | None:
     """What is in a file, without changing one byte of it; None when there is nothing."""
+    if path.is_dir():
+        raise IsADirectoryError
     if not path.exists() or not path.stat().st_size:
         return None
     with closing(sqlite3.connect(f"{path.as_uri()}?mode=ro", uri=True)) as connection:

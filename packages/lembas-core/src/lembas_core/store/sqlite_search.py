@@ -13,7 +13,7 @@ from sqlalchemy import Connection, Executable, bindparam, text
 
 from lembas_core.store.columns import Moment
 from lembas_core.store.sqlite_index import owner_term
-from lembas_core.store.words import Piece, aligned, holds
+from lembas_core.store.words import Piece, fold, holds
 
 __all__ = ("find",)
 
@@ -112,5 +112,5 @@ def _is_a_term(term: str) -> bool:
 
 
 def _holds(row: Any, asked: Sequence[Piece]) -> bool:
-    said = aligned(row.said)
+    said = fold(row.said)
     return all(holds(said, piece) for piece in asked)

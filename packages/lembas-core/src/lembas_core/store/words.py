@@ -188,7 +188,7 @@ def spans(folded: str, piece: Piece) -> list[tuple[int, int]]:
 @lru_cache
 def _row(words: tuple[str, ...]) -> re.Pattern[str]:
     inner = f"[{GAP}]+".join(map(re.escape, words))
-    return re.compile(f"{inner}(?![^{GAP}{UNSPACED}])")
+    return re.compile(f"(?<![^{GAP}{UNSPACED}]){inner}(?![^{GAP}{UNSPACED}])")
 
 
 def _plain_spans(text: str, run: str) -> Iterator[tuple[int, int]]:
@@ -202,7 +202,8 @@ def _word_spans(text: str, piece: Piece) -> Iterator[tuple[int, int]]:
     word = piece.words[0]
     stem = _stem(word)
     for start, _ in _plain_spans(text, _root(stem)):
-        token = None if start and text[start - 1].isalnum() else _word().match(text, start)
+        inside = start and text[start - 1].isalnum() and _word().match(text, start - 1)
+        token = None if inside else _word().match(text, start)
         if token and _is_form(token[0], word, stem, prefix=piece.prefix):
             yield token.span()
 
