@@ -136,6 +136,22 @@ def test_a_schema_goes_along_and_an_answer_that_is_no_json_is_not_success(lembas
     assert "not the JSON" in bad.stderr
 
 
+def test_a_schema_holds_for_its_turn_and_a_system_prompt_from_then_on(lembas: Command) -> None:
+    with serve_script([text("{}")], [text("A.")], [text("B.")]) as server:
+        lembas.run("ask", "x", "--schema", "name", "--url", server.url)
+        lembas.run("ask", "-c", "y", "-s", "Be brief.", "--url", server.url)
+        lembas.run("ask", "-c", "z", "--url", server.url)
+    assert ["response_format" in request for request in server.requests] == [True, False, False]
+    roles = [[message["role"] for message in request["messages"]] for request in server.requests]
+    assert [names[0] for names in roles] == ["user", "system", "system"]
+
+
+def test_a_temporary_chat_can_be_printed_as_json(lembas: Command) -> None:
+    with serve_script([text("Psst.")]) as server:
+        done = lembas.run("ask", "x", "--temporary", "--json", "--url", server.url)
+    assert json.loads(done.stdout)["chat"]["temporary"] is True
+
+
 def test_only_the_first_fenced_block_is_extracted(lembas: Command) -> None:
     with serve_script([text("Here:\n```sh\nls -l\n```\nDone.")], [text("No code.")]) as server:
         found = lembas.run("ask", "x", "-x", "--url", server.url)

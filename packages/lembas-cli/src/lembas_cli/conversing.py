@@ -98,10 +98,10 @@ _OPTIONS: tuple[Callable[[Any], Any], ...] = (
 )
 
 
-def opened_chat(lembas: Lembas, setup: Setup, out: Out, *, schema: str | None = None, titled: bool) -> Chat:
+def opened_chat(lembas: Lembas, setup: Setup, out: Out, *, titled: bool) -> Chat:
     """The chat that goes on, or a new one that is stored with its first turn."""
     if not setup.continues:
-        return _new_chat(lembas, setup, schema=schema, titled=titled)
+        return _new_chat(lembas, setup, titled=titled)
     info = lembas.chats.get(setup.chat_id) if setup.chat_id else _newest(lembas)
     if setup.fork:
         last = lembas.chats.messages(info.id, limit=1)[-1]
@@ -109,33 +109,35 @@ def opened_chat(lembas: Lembas, setup: Setup, out: Out, *, schema: str | None = 
     out.note(f"Continuing “{info.title}” ({short(info.id)}).")
     if setup.model and setup.model not in (info.model, info.model.rpartition("/")[2]):
         out.note(f"{setup.model} answers this time, not {info.model}.")
-    return lembas.open_chat(info.id, model=_model(lembas, setup), **_given(setup, schema))
+    if setup.system is not None:
+        lembas.chats.update(info.id, system=_text_or_file(setup.system))
+    return lembas.open_chat(info.id, model=_model(lembas, setup), **_given(setup))
 
 
 def reopened(lembas: Lembas, setup: Setup, chat: Chat) -> Chat:
     """The same chat with another model or other tools."""
     if chat.id is None:
-        return _new_chat(lembas, setup, schema=None, titled=True)
-    return lembas.open_chat(chat.id, model=_model(lembas, setup), **_given(setup, None))
+        return _new_chat(lembas, setup, titled=True)
+    return lembas.open_chat(chat.id, model=_model(lembas, setup), **_given(setup))
 
 
-def _new_chat(lembas: Lembas, setup: Setup, *, schema: str | None, titled: bool) -> Chat:
+def _new_chat(lembas: Lembas, setup: Setup, *, titled: bool) -> Chat:
     return lembas.chat(
         model=_model(lembas, setup),
         system=_text_or_file(setup.system),
         temporary=setup.temporary,
         titled=titled,
-        **_given(setup, schema),
+        **_given(setup),
     )
 
 
-def _given(setup: Setup, schema: str | None) -> dict[str, Any]:
+def _given(setup: Setup) -> dict[str, Any]:
     """What only this run has; imports what it needs only where it is needed."""
     given: dict[str, Any] = {}
-    if setup.options or setup.effort or schema:
+    if setup.options or setup.effort:
         from lembas_cli.parameters import parameters_from
 
-        given["parameters"] = parameters_from(setup.options, setup.effort, schema)
+        given["parameters"] = parameters_from(setup.options, setup.effort)
     if setup.tools:
         from lembas_cli.toolboxes import toolset
 

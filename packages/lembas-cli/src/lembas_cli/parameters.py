@@ -25,9 +25,7 @@ _TYPES: Final[dict[str, str]] = {
 }
 
 
-def parameters_from(
-    options: Iterable[str], effort: str | None = None, schema: str | None = None
-) -> Parameters:
+def parameters_from(options: Iterable[str], effort: str | None = None) -> Parameters:
     """Parameters from `KEY=VALUE` texts: those the library knows, the rest as the endpoint's own fields.
 
     Raises:
@@ -43,7 +41,7 @@ def parameters_from(
             known[key] = _converted(key, value)
         else:
             extra[key] = _literal(value)
-    return Parameters(**known, effort=effort, schema=schema_from(schema) if schema else None, extra=extra)
+    return Parameters(**known, effort=effort, extra=extra)
 
 
 def schema_from(text: str) -> dict[str, Any]:

@@ -24,18 +24,21 @@ def tool_finished(event: ToolFinished) -> str:
 
 
 def usage(metrics: Metrics) -> str:
-    """One line on what a reply took; what is not known is left out, an estimate has its `~`."""
+    """What a reply took, tokens and then times; what is not known is left out, an estimate has its `~`."""
     about = "~" if metrics.estimated else ""
     speed, share = metrics.tokens_per_second, metrics.context_share
-    parts = [
+    tokens = [
         _tokens(metrics.prompt_tokens, "prompt", metrics.cached_tokens, "cached", about),
         _tokens(metrics.completion_tokens, "completion", metrics.reasoning_tokens, "reasoning", about),
         "" if share is None else f"{about}{share:.0%} of the context",
+    ]
+    times = [
         "" if speed is None else f"{about}{speed:.1f} tokens/s",
         "" if metrics.first_token_seconds is None else f"first after {metrics.first_token_seconds:.1f} s",
-        "" if metrics.seconds is None else f"{metrics.seconds:.1f} s",
+        "" if metrics.seconds is None else f"{metrics.seconds:.1f} s in all",
     ]
-    return " · ".join(part for part in parts if part) or "The endpoint reported no usage."
+    lines = (" · ".join(part for part in parts if part) for parts in (tokens, times))
+    return "\n".join(line for line in lines if line) or "Nothing is known of what it took."
 
 
 def _tokens(count: int | None, name: str, part: int | None, part_name: str, about: str) -> str:

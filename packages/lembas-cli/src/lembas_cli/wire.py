@@ -16,14 +16,14 @@ __all__ = ("answer_from_line", "as_json", "event_line")
 
 def event_line(event: Event) -> str:
     """An event as one line: `kind` and `number` first, then its own fields."""
-    values = {"kind": event.kind, "number": event.number, **_fields(event)}
+    values = {"kind": event.kind, "number": event.number, **as_json(event)}
     return json.dumps(values, ensure_ascii=False) + "\n"
 
 
 def as_json(value: Any) -> Any:
     """Plain JSON values of a frozen value; an error becomes its class, its sentence and its facts."""
-    if is_dataclass(value) and not isinstance(value, type):
-        return _fields(value)
+    if names := _names(value):
+        return {name: as_json(getattr(value, name)) for name in names}
     if isinstance(value, Mapping):
         pairs = cast("Mapping[object, object]", value)
         return {str(key): as_json(item) for key, item in pairs.items()}
@@ -81,6 +81,10 @@ def _no_answer(line: str) -> Exception:
     return Invalid(f'Not an answer: {line.strip()[:100]!r}. It looks like {{"kind": "allow"}}.')
 
 
-def _fields(value: Any) -> dict[str, Any]:
-    # `growing` is the text that the events of a block share; every event says what it adds.
-    return {f.name: as_json(getattr(value, f.name)) for f in fields(value) if f.name != "growing"}
+def _names(value: Any) -> list[str]:
+    """The fields of a value; `growing` is left out, the text that the events of a stretch share."""
+    if isinstance(value, tuple):
+        return list(getattr(cast("object", value), "_fields", ()))
+    if not is_dataclass(value) or isinstance(value, type):
+        return []
+    return [field.name for field in fields(value) if field.name != "growing"]

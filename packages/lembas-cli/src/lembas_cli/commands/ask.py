@@ -13,6 +13,7 @@ from lembas_cli.conversing import Setup, chat_options, opened_chat
 from lembas_cli.session import Session, pass_session
 
 if TYPE_CHECKING:
+    from lembas_core.endpoints.values import Parameters
     from lembas_core.engine.reply import Reply
     from lembas_core.sync import Chat, Lembas
 
@@ -45,6 +46,16 @@ class Printing:
             raise click.UsageError("Give one of --json, --jsonl, --extract and --show-request.")
         if self.answers and not self.as_events:
             raise click.UsageError("--answers belongs to --jsonl.")
+
+    def parameters(self) -> Parameters | None:
+        """What only this turn asks for; the next turn of the chat is free again."""
+        if self.schema is None:
+            return None
+        from lembas_core.endpoints.values import Parameters
+
+        from lembas_cli.parameters import schema_from
+
+        return Parameters(schema=schema_from(self.schema))
 
     def screen(self, out: Out) -> Screen:
         """What draws the reply."""
@@ -91,9 +102,9 @@ def ask(session: Session, words: tuple[str, ...], no_stdin: bool, **given: Any) 
     try:
         turn = _turn(session.out, words, unread=no_stdin or printing.answers is not None)
         with session.lembas() as lembas:
-            chat = opened_chat(lembas, setup, session.out, schema=printing.schema, titled=False)
+            chat = opened_chat(lembas, setup, session.out, titled=False)
             if printing.only_request:
-                return _show_request(session.out, chat, turn, as_json=printing.as_json)
+                return _show_request(session.out, chat, turn, printing)
             return _replied(session.out, lembas, chat, turn, setup, printing)
     except LembasError as error:
         if printing.as_events:
@@ -126,7 +137,7 @@ def _replied(out: Out, lembas: Lembas, chat: Chat, turn: str, setup: Setup, prin
     asker = Asker(out, setup.approve, interrupts, answers=printing.answers is not None)
     screen = printing.screen(out)
     try:
-        with chat.reply(turn) as reply:
+        with chat.reply(turn, parameters=printing.parameters()) as reply:
             ending = watch(reply, screen, asker, interrupts, printing.seconds)
     finally:
         screen.close()
@@ -175,11 +186,11 @@ def _is_json(text: str) -> bool:
     return True
 
 
-def _show_request(out: Out, chat: Chat, turn: str, *, as_json: bool) -> int:
+def _show_request(out: Out, chat: Chat, turn: str, printing: Printing) -> int:
     from lembas_cli.requests import request_as_json, request_as_text
 
-    request = chat.request(turn)
-    out.line(request_as_json(request) if as_json else request_as_text(request))
+    request = chat.request(turn, parameters=printing.parameters())
+    out.line(request_as_json(request) if printing.as_json else request_as_text(request))
     return 0
 
 

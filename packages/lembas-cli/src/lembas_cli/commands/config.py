@@ -11,6 +11,8 @@ from lembas_cli.session import Session, pass_session
 if TYPE_CHECKING:
     from lembas_core.settings.values import SettingInfo
 
+    from lembas_cli.out import Out
+
 __all__ = ("config",)
 
 
@@ -24,7 +26,7 @@ def config() -> None:
 @pass_session
 def list_settings(session: Session, as_json: bool) -> None:
     """List every setting, its value, where that comes from and what it means."""
-    from lembas_cli.tables import print_json, print_table
+    from lembas_cli.tables import print_json
     from lembas_cli.wire import as_json as plain
 
     with session.lembas() as lembas:
@@ -32,7 +34,8 @@ def list_settings(session: Session, as_json: bool) -> None:
     if as_json:
         print_json(session.out, plain(infos))
     else:
-        print_table(session.out, [_row(info) for info in infos])
+        for info in infos:
+            _print(session.out, info)
 
 
 @config.command("get")
@@ -70,9 +73,10 @@ def export_settings(session: Session) -> None:
         session.out.answer(lembas.settings.export())
 
 
-def _row(info: SettingInfo) -> tuple[str, ...]:
+def _print(out: Out, info: SettingInfo) -> None:
     source = f"{info.source}, locked" if info.locked else info.source
-    return (info.key, _said(info.value), f"({source})", info.description)
+    out.line(f"{info.key} = {_said(info.value) or 'not set'}  ({source})")
+    out.line(f"    {info.description}")
 
 
 def _said(value: object) -> str:

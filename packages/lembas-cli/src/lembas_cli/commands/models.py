@@ -101,7 +101,7 @@ def test_model(session: Session, name: str | None) -> int:
             if chat.id is not None:
                 chat.delete()
     session.out.line(reply.text.strip())
-    session.out.note(f"Answered in {time.monotonic() - began:.1f} s. {usage(reply.metrics)}")
+    session.out.note(f"Answered in {time.monotonic() - began:.1f} s.\n{usage(reply.metrics)}")
     return 0
 
 
