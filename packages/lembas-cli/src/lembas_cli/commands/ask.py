@@ -25,7 +25,7 @@ __all__ = ("ask",)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Printing:
+class _Printing:
     """The options that say what is printed of the reply."""
 
     schema: str | None
@@ -96,7 +96,7 @@ def ask(session: Session, words: tuple[str, ...], no_stdin: bool, **given: Any) 
     What is piped in is read along with the prompt; `-` as the prompt reads stdin whatever it is.
     """
     setup = Setup(**{field.name: given[field.name] for field in fields(Setup)})
-    printing = Printing(**{field.name: given[field.name] for field in fields(Printing)})
+    printing = _Printing(**{field.name: given[field.name] for field in fields(_Printing)})
     from lembas_core.errors import LembasError
 
     try:
@@ -128,7 +128,7 @@ def _turn(out: Out, words: tuple[str, ...], *, unread: bool) -> str:
     return turn
 
 
-def _replied(out: Out, lembas: Lembas, chat: Chat, turn: str, setup: Setup, printing: Printing) -> int:
+def _replied(out: Out, lembas: Lembas, chat: Chat, turn: str, setup: Setup, printing: _Printing) -> int:
     from lembas_cli.asking import Asker
     from lembas_cli.interrupts import Interrupts
     from lembas_cli.watching import watch
@@ -145,7 +145,7 @@ def _replied(out: Out, lembas: Lembas, chat: Chat, turn: str, setup: Setup, prin
     return _told(out, ending, reply.reply, printing)
 
 
-def _print_whole(out: Out, lembas: Lembas, reply: Reply, printing: Printing) -> None:
+def _print_whole(out: Out, lembas: Lembas, reply: Reply, printing: _Printing) -> None:
     """Print what can only be printed when the reply has ended."""
     if printing.as_json and reply.chat_id:
         out.line(_exchange(lembas.chats.export(reply.chat_id, "json"), reply.message_id))
@@ -166,7 +166,7 @@ def _exchange(document: str, reply_id: str | None) -> str:
     return json.dumps(value | {"versions": []}, ensure_ascii=False, indent=2)
 
 
-def _told(out: Out, ending: Ending, reply: Reply, printing: Printing) -> int:
+def _told(out: Out, ending: Ending, reply: Reply, printing: _Printing) -> int:
     ending.tell(out)
     if printing.usage:
         from lembas_cli.telling import usage
@@ -186,7 +186,7 @@ def _is_json(text: str) -> bool:
     return True
 
 
-def _show_request(out: Out, chat: Chat, turn: str, printing: Printing) -> int:
+def _show_request(out: Out, chat: Chat, turn: str, printing: _Printing) -> int:
     from lembas_cli.requests import request_as_json, request_as_text
 
     request = chat.request(turn, parameters=printing.parameters())
