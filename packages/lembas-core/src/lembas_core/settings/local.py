@@ -11,7 +11,7 @@ import anyio
 
 from lembas_core.endpoints import Endpoint
 from lembas_core.endpoints.resolved import Resolved
-from lembas_core.endpoints.values import ModelInfo, Part, Request
+from lembas_core.endpoints.values import ModelInfo, Parameters, Part, Request
 
 if TYPE_CHECKING:
     from lembas_core.local import LocalServer
@@ -24,6 +24,9 @@ LOCAL: Final = "local"
 _SMALL: Final = ModelInfo(
     name="", context_window=8192, tools=False, vision=False, reasoning=False
 )  # What llama.cpp says of SmolLM2 once it runs.
+
+_CALM: Final = Parameters(temperature=0.2, top_p=0.9, max_tokens=512, extra={"repeat_penalty": 1.1})
+"""Temperature and top_p as SmolLM2's authors advise; else so small a model goes round in circles."""
 
 
 class LocalModel:
@@ -105,6 +108,7 @@ class LocalModels:
             vision=info.vision,
             reasoning=info.reasoning,
             context_window=info.context_window,
+            parameters=_CALM if gguf is None else Parameters(),
         )
 
     async def aclose(self) -> None:
