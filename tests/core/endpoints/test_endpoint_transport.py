@@ -294,6 +294,21 @@ async def test_a_field_that_a_server_refuses_is_left_out_from_then_on() -> None:
         assert set(server.body()) == {"model", "messages", "stream", "reasoning_effort"}
 
 
+async def test_two_replies_that_learn_of_a_refused_field_at_once_are_both_answered() -> None:
+    refusals = (refusal("stream_options"), refusal("stream_options"))
+    async with replay(*refusals, chunked(WHOLE)) as server:
+        endpoint = Endpoint(server.url, kind="openai")
+        texts: list[str] = []
+
+        async def one() -> None:
+            texts.append(fold(await read(endpoint.model("m"))).text)
+
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(one)
+            tasks.start_soon(one)
+    assert texts == ["Hello", "Hello"]
+
+
 async def test_a_field_that_a_person_set_is_not_left_out() -> None:
     extra = {"chat_template_kwargs": {"enable_thinking": False}}
     request = Request("m", HELLO.messages, parameters=Parameters(extra=extra))

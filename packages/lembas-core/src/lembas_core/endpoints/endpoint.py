@@ -155,13 +155,13 @@ class Endpoint:
             ), decoder
         decoder = openai.OpenAIDecoder(faults, model=request.model, taken=taken)
         while True:
-            progress = self._exchange.is_llama_cpp
-            body = openai.encode(request, without=self._refused, progress=progress)
+            without, progress = frozenset(self._refused), self._exchange.is_llama_cpp
+            body = openai.encode(request, without=without, progress=progress)
             try:
                 return await self._post(f"{self._address.openai}/chat/completions", body, request), decoder
             except BadResponse as error:
                 field = openai.refused(str(error), body)
-                if field is None or field in self._refused:
+                if field is None or field in without:  # others may have learned of it meanwhile
                     raise
                 self._refused.add(field)
 
