@@ -6,7 +6,7 @@ import os
 import sqlite3
 import threading
 from collections.abc import Callable, Sequence
-from contextlib import nullcontext
+from contextlib import nullcontext, suppress
 from datetime import datetime
 from pathlib import Path
 from typing import Any, Final, TypeVar, cast
@@ -113,7 +113,7 @@ class SQLite:
             self._give_back(connection)
 
     def _borrow(self) -> Connection:
-        if self._idle:
+        with suppress(IndexError):  # asking first whether there is one would race with the other readers
             return self._idle.pop()
         connection = self._writing() if self._place.path is None else self._engine.connect()
         _raw(connection).execute("PRAGMA query_only = ON")
