@@ -39,10 +39,10 @@ class Metrics:
 
     @property
     def context_share(self) -> float | None:
-        """The part of the context window that is in use, 0 to 1; None when either is unknown."""
+        """The part of the context window that the last request filled, 0 to 1; None when either is unknown."""
         if self.prompt_tokens is None or not self.context_window:
             return None
-        return (self.prompt_tokens + (self.completion_tokens or 0)) / self.context_window
+        return self.prompt_tokens / self.context_window
 
 
 class Meter:
