@@ -22,7 +22,7 @@ class Resolved:
         reasoning: Whether it thinks before it answers.
         context_window: Its window in tokens.
         parameters: How it samples unless a chat says otherwise.
-        system: The system prompt of the model or else of the instance; a chat's own wins over it outright.
+        system: The system prompt of the model; a chat's own wins over it outright.
     """
 
     client: ModelClient

@@ -30,7 +30,6 @@ class Emitter:
         self._stretch: Literal["text", "reasoning", ""] = ""
         self._start = 0
         self._thought_before = 0.0
-        self._held = ""
         self._status = start.status
         self._parted = _parted(start)
         self._held: str = ""

@@ -69,7 +69,7 @@ class Discovery:
     async def describe(self, kept: Kept, entry: Entry) -> Entry:
         """What the endpoint tells of one model in particular, asked once and kept.
 
-        An endpoint that does not say within two seconds leaves the entry as it was.
+        One that says nothing within two seconds is not asked again before its models are listed anew.
         """
         if entry.described:
             return entry
