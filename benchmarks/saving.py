@@ -22,6 +22,8 @@ import anyio
 from harness import Verdicts, ratio, show
 from lembas_core.ids import new_id
 from lembas_core.store import Store, tables
+from lembas_core.store.rows import add
+from lembas_core.store.rows import add
 from sqlalchemy import Connection, insert
 
 WORDS = ("word " * 60).strip()
@@ -112,10 +114,8 @@ async def ours(path: Path) -> tuple[Store, Save]:
         )
 
     def one(c: Connection) -> None:
-        c.execute(
-            insert(tables.messages),
-            {"id": new_id(), "chat_id": chat, "role": "user", "text": WORDS, "created_at": moment},
-        )
+        message = {"id": new_id(), "chat_id": chat, "role": "user", "text": WORDS, "created_at": moment}
+        add(c, tables.messages, message)
 
     await store.write(begin)
     return store, lambda: store.write(one)
