@@ -23,7 +23,6 @@ from harness import Verdicts, ratio, show
 from lembas_core.ids import new_id
 from lembas_core.store import Store, tables
 from lembas_core.store.rows import add
-from lembas_core.store.rows import add
 from sqlalchemy import Connection, insert
 
 WORDS = ("word " * 60).strip()
