@@ -39,7 +39,7 @@ class Metrics:
 
     @property
     def context_share(self) -> float | None:
-        """The part of the context window that the last request filled, 0 to 1; None when either is unknown."""
+        """The part of the context window that the last request filled, 0 to 1; None when unknown."""
         if self.prompt_tokens is None or not self.context_window:
             return None
         return self.prompt_tokens / self.context_window
