@@ -249,6 +249,16 @@ async def test_deleting_a_chat_stops_its_reply() -> None:
         assert house.script.streaming == 0
 
 
+async def test_deleting_a_chat_stops_a_reply_in_a_version_that_is_not_shown() -> None:
+    async with talk([text("Hello")], [text("Howdy"), pause(anyio.Event())]) as house:
+        sent, _ = await house.said("Hi")
+        again = await house.chats.regenerate(sent.reply_id)
+        await house.settle()
+        await house.chats.switch(sent.reply_id)
+        await house.chats.delete(sent.chat_id)
+        assert (await house.wait(again)).view.outcome == "stopped"
+
+
 async def test_temporary_chats_are_never_listed_and_leave_nothing() -> None:
     async with open_house() as house:
         a, b = await make(house, "a", "b", temporary=True)

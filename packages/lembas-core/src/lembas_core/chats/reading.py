@@ -23,6 +23,7 @@ __all__ = (
     "message_row",
     "no_such_chat",
     "off_the_path",
+    "running",
     "version_list",
 )
 
@@ -133,6 +134,12 @@ def off_the_path(c: Connection, chat: Row[Any], path: Iterable[MessageInfo]) -> 
     on = {message.id for message in path}
     wanted = select(messages).where(messages.c.chat_id == chat.id).order_by(messages.c.number)
     return _with_versions(c, chat.id, [row for row in c.execute(wanted) if row.id not in on])
+
+
+def running(c: Connection, chat_id: str) -> list[str]:
+    """The replies of a chat that run, shown or not."""
+    wanted = select(messages.c.id).where(messages.c.chat_id == chat_id, messages.c.status == "running")
+    return [*c.scalars(wanted)]
 
 
 def version_list(c: Connection, row: Row[Any]) -> list[MessageInfo]:

@@ -166,9 +166,9 @@ class Chats(Talking):
             NotFound: One of them is not there; then none is deleted.
         """
         ids = [chat_ids] if isinstance(chat_ids, str) else list(dict.fromkeys(chat_ids))
-        rows = await self._store.read(lambda c: [reading.chat_row(c, self._person.id, one) for one in ids])
-        for row in rows:
-            await self._stop_running(chat_of(row))
+        await self._store.read(lambda c: [reading.chat_row(c, self._person.id, one) for one in ids])
+        for chat_id in ids:
+            await self._stop_running(chat_id)
         at = self._clock.now()
         await self._store.write(lambda c: writing.delete_chats(c, self._person.id, ids, at))
 

@@ -101,7 +101,7 @@ class Talking:
             return await self._begin(turn, setup, run)
         answering = await self._answering(chat.id, turn["id"], run, chat.model)
         if instead_of is not None:
-            await self._stop_running(chat)
+            await self._stop_running(chat.id)
         begun = self._begun(answering.model)
         return await self._store_and_start(
             lambda c: writing.add_turn(c, self._person.id, chat.id, turn, begun, instead_of=instead_of),
@@ -129,7 +129,7 @@ class Talking:
         """
         row, chat = await self._store.read(lambda c: self._reply(c, reply_id))
         answering = await self._answering(chat.id, row.parent_id, run or RunWith(), chat.model)
-        await self._stop_running(chat, row)
+        await self._stop_running(chat.id)
         begun = self._begun(answering.model)
         return await self._store_and_start(
             lambda c: writing.add_reply(c, self._person.id, reply_id, begun), answering, begun
@@ -232,11 +232,10 @@ class Talking:
             "origin": setup.origin or self._origin,
         }
 
-    async def _stop_running(self, chat: ChatInfo, row: Row[Any] | None = None) -> None:
-        """Stop the reply at the chat's end, and the one that is replaced."""
-        for message_id in dict.fromkeys((chat.head_id, row.id if row is not None else None)):
-            if message_id is not None:
-                await self._replies.stop(message_id)
+    async def _stop_running(self, chat_id: str) -> None:
+        """Stop what runs in a chat, also in a version that is not shown."""
+        for reply_id in await self._store.read(lambda c: reading.running(c, chat_id)):
+            await self._replies.stop(reply_id)
 
     async def _store_and_start(
         self, write: Callable[[Connection], None], answering: Answering, begun: Begun
