@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import shutil
 import sqlite3
+from pathlib import Path
 from typing import Final
 
 from sqlalchemy.exc import DBAPIError, IntegrityError, OperationalError
@@ -23,6 +25,8 @@ _SENTENCES: Final = {
     _CANTOPEN: "The database {where} cannot be opened; check that the folder exists and may be written to.",
     _NOTADB: "The file {where} is not a database of LLeMbas; choose another file.",
 }
+
+_ROOM: Final = 64 * 1024  # bytes that SQLite needs beside a database to open it
 
 # PostgreSQL's: https://www.postgresql.org/docs/current/errcodes-appendix.html
 _AGAIN: Final = frozenset({"40001", "40P01"})
@@ -68,8 +72,18 @@ def is_retriable(error: Exception) -> bool:
 
 
 def _sqlite_sentence(error: sqlite3.Error, where: str) -> str:
-    sentence = _SENTENCES.get(_code(error))
+    code = _code(error)
+    if code == _IOERR and _is_disk_full(where):  # what SQLite says when its shared memory finds no room
+        code = _FULL
+    sentence = _SENTENCES.get(code)
     return (sentence or "The database {where} refused that ({said}).").format(where=where, said=error)
+
+
+def _is_disk_full(where: str) -> bool:
+    try:
+        return shutil.disk_usage(Path(where).parent).free < _ROOM
+    except OSError:
+        return False
 
 
 def _code(error: sqlite3.Error) -> int:
