@@ -170,11 +170,11 @@ def test_a_key_is_typed_unseen(lembas: Command) -> None:
 
 def test_deleting_asks_first(lembas: Command, tmp_path: Path) -> None:
     with serve_script([text("A.")]) as server:
-        lembas.run("ask", "Keep me", "--url", server.url)
+        lembas.run("ask", "Keep\x1b]0;owned\x07 me", "--url", server.url)
     chat = lembas.run("chats", "list").stdout.split()[0]
     with terminal(lembas, "chats", "delete", chat) as t:
         t.wait_for("Delete 1?")
-        assert "Keep me" in t.text
+        assert "Keep]0;owned me" in t.text
         t.type("n\r")
         assert t.end() == 130
     assert chat in lembas.run("chats", "list").stdout

@@ -186,7 +186,7 @@ def _confirm(out: Out, infos: list[ChatInfo]) -> None:
     if not out.asks:
         raise Invalid("Nobody can be asked whether to delete: say --yes.")
     for info in infos[:10]:
-        sys.stderr.write(f"  {short(info.id)}  {info.title}\n")
+        sys.stderr.write(f"  {short(info.id)}  {one_line(info.title)}\n")
     if len(infos) > 10:
         sys.stderr.write(f"  … and {len(infos) - 10} more\n")
     click.confirm(f"Delete {len(infos)}?", abort=True, err=True)
