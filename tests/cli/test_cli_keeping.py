@@ -67,6 +67,15 @@ def test_chats_are_exported_one_by_one_and_all(lembas: Command, three: list[str]
     assert len(written) == 3
 
 
+def test_what_was_printed_before_a_fault_is_not_lost(
+    lembas: Command, three: list[str], tmp_path: Path
+) -> None:
+    (tmp_path / f"{three[1][-8:]}-And-with-it.md").mkdir()
+    done = lembas.run("chats", "export", "--all", "--to", str(tmp_path))
+    assert done.returncode == 1 and "Is a directory" in done.stderr
+    assert done.stdout.splitlines() == [str(next(tmp_path.glob(f"{three[0][-8:]}*")))]
+
+
 def test_a_chat_is_renamed(lembas: Command, three: list[str]) -> None:
     assert lembas.run("chats", "rename", three[2][-8:], "Lunch").returncode == 0
     assert lembas.run("chats", "list").stdout.splitlines()[-1].endswith("Lunch")

@@ -38,8 +38,10 @@ class Root(click.Group):
     def invoke(self, ctx: click.Context) -> Any:
         """Run the command; a reader of stdout that is gone (`| head`) ends it without a word."""
         try:
-            result = super().invoke(ctx)
-            sys.stdout.flush()
+            try:
+                return super().invoke(ctx)
+            finally:
+                # Also before an error is told: the command leaves in a way that drops what still waits here.
+                sys.stdout.flush()
         except BrokenPipeError:
             return READER_GONE
-        return result
