@@ -83,6 +83,20 @@ def test_ctrl_c_at_the_prompt_says_how_to_leave(lembas: Command) -> None:
         assert t.end() == 0
 
 
+def test_ctrl_c_takes_a_command_back_and_not_the_chat(lembas: Command) -> None:
+    with talking(lembas, [text("To Rome.")], [text("Still here.")]) as (server, t):
+        t.type("Where to\r")
+        t.wait_for("To Rome.")
+        t.type("/edit\r")
+        t.wait_for("> Where to", after=t.wait_for("/edit"))
+        t.press_until("\x03", "Nothing changed.")
+        t.type("Go on.\r")
+        t.wait_for("Still here.")
+        t.type("/quit\r")
+        assert t.end() == 0
+    assert said(server)[-1] == "Go on."
+
+
 def test_a_failed_turn_is_kept_and_can_be_asked_again(lembas: Command) -> None:
     steps: list[Step] = [[fault(Unauthorised("No key."))], [text("Now it works.")]]
     with talking(lembas, *steps) as (server, t):
@@ -245,3 +259,10 @@ def test_piped_lines_end_with_the_first_turn_that_fails(lembas: Command) -> None
         done = lembas.run("chat", "--url", server.url, stdin="one\ntwo\n")
     assert (done.returncode, done.stdout) == (4, "")
     assert done.stderr.startswith("Error: ")
+
+
+def test_piped_lines_end_with_the_first_command_that_fails(lembas: Command) -> None:
+    lembas.run("config", "set", "titles", "off")
+    with serve_script([text("A.")], [fault(Unauthorised("No key."))]) as server:
+        done = lembas.run("chat", "--url", server.url, stdin="one\n/regenerate\ntwo\n")
+    assert (done.returncode, done.stdout) == (4, "A.\n")

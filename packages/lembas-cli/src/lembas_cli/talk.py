@@ -54,7 +54,7 @@ class Talk:
         self._thoughts = thoughts
         self._raw = raw
         self._metrics: Metrics | None = None
-        self._commands: dict[str, Callable[[str], None]] = {
+        self._commands: dict[str, Callable[[str], int | None]] = {
             "/help": self._help,
             "/model": self._model,
             "/tools": self._tools,
@@ -90,9 +90,9 @@ class Talk:
             return 0
         try:
             if isinstance(said, Slash):
-                self._commands[said.name](said.argument)
-                return None
-            code = self._turn(self.chat.reply(said)) if said.strip() else 0
+                code = self._commands[said.name](said.argument)
+            else:
+                code = self._turn(self.chat.reply(said)) if said.strip() else 0
         except LembasError as error:
             self._out.error(str(error))
             code = exit_code(error)
@@ -146,29 +146,36 @@ class Talk:
         self.chat = reopened(self._lembas, setup, self.chat)
         self._setup = setup
 
-    def _multi(self, _: str) -> None:
-        self._out.note('Several lines, up to a line with """.')
-        text = self._lines.read(several=True)
-        if text is not None and text.strip():
-            self._turn(self.chat.reply(text))
+    def _more(self, *, prefilled: str = "", several: bool = False) -> str:
+        """What is typed for a command; Ctrl-C there takes the command back."""
+        try:
+            return self._lines.read(prefilled=prefilled, several=several) or ""
+        except KeyboardInterrupt:
+            sys.stdout.write("\n")
+            return ""
 
-    def _edit(self, number: str) -> None:
+    def _multi(self, _: str) -> int:
+        self._out.note('Several lines, up to a line with """.')
+        text = self._more(several=True)
+        return self._turn(self.chat.reply(text)) if text.strip() else 0
+
+    def _edit(self, number: str) -> int:
         turns = [m for m in self.chat.messages() if m.role == "user"]
         nth = int(number) if number.isdecimal() else 0 if number else 1
         if not 0 < nth <= len(turns):
             raise NotFound(f"There is no such turn: this chat has {len(turns)}.")
         turn = turns[-nth]
-        text = self._lines.read(prefilled=turn.text)
-        if text is None or not text.strip() or text == turn.text:
-            self._out.note("Nothing changed.")
-        else:
-            self._turn(self.chat.reply(text, instead_of=turn.id))
+        text = self._more(prefilled=turn.text)
+        if text.strip() and text != turn.text:
+            return self._turn(self.chat.reply(text, instead_of=turn.id))
+        self._out.note("Nothing changed.")
+        return 0
 
-    def _regenerate(self, _: str) -> None:
-        self._turn(self.chat.regenerating())
+    def _regenerate(self, _: str) -> int:
+        return self._turn(self.chat.regenerating())
 
-    def _resume(self, _: str) -> None:
-        self._turn(self.chat.resuming())
+    def _resume(self, _: str) -> int:
+        return self._turn(self.chat.resuming())
 
     def _versions(self, which: str) -> None:
         turn, reply = self._last_exchange()
