@@ -9,7 +9,7 @@ from datetime import datetime, timedelta
 
 import anyio
 import pytest
-from lembas_core.chats import RunWith, Sent
+from lembas_core.chats import ChatSetup, RunWith, Sent
 from lembas_core.engine.events import Event, Finished, Snapshot, Text
 from lembas_core.engine.questions import Answer, Question
 from lembas_core.engine.state import ReplyView, ToolBlock
@@ -293,6 +293,23 @@ async def test_a_mistake_of_our_own_ends_one_reply_and_no_other(caplog: pytest.L
         _, view = await house.said("And now?", chat_id=sent.chat_id)
         assert view.text == "Fine."
     assert "failed for a reason of our own" in caplog.text
+
+
+async def test_what_cannot_be_written_meanwhile_ends_no_reply() -> None:
+    gate, other = Gate(), Gate()
+    async with talk([call("never"), usage(2**70)], [text("One"), gate.step]) as house:
+        house.add(Script([text("Two"), other.step]), "other")
+        odd = await house.chats.send("Go")
+        fine = await house.chats.send("Go", setup=ChatSetup(model="other"))
+        await gate.wait()
+        await other.wait()
+        await house.pass_time(2)
+        gate.opened.set()
+        assert (await house.wait(odd)).view.outcome == "done"
+        await house.pass_time()
+        assert (await row_view(house, fine.reply_id)).text == "Two"
+        other.opened.set()
+        assert (await house.wait(fine)).view.outcome == "done"
 
 
 async def test_a_running_reply_is_written_every_second_and_at_least_that_much_survives() -> None:

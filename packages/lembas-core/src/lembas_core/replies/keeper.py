@@ -39,7 +39,7 @@ class Keeper:
         self._owner = owner
 
     async def keep(self) -> None:
-        """Go on as long as replies run. A database that cannot be written now may be a second later."""
+        """Go on as long as replies run, whatever goes wrong: what cannot be kept now may be later."""
         while self._runs:
             await self._clock.sleep(_TICK)
             try:
@@ -47,6 +47,8 @@ class Keeper:
                 await self._hear()
             except StoreError as error:
                 _log.warning("Running replies could not be kept: %s", error)
+            except Exception:
+                _log.exception("Running replies could not be kept for a reason of our own")
 
     async def _write(self) -> None:
         now, at = self._clock.monotonic(), self._clock.now()
