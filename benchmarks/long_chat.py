@@ -2,9 +2,9 @@
 
     python benchmarks/long_chat.py [ROUNDS]
 
-CPU milliseconds of a whole turn, and of a turn without its request: what building the request costs (reading
-the path, turning it into messages) and what sending it costs (encoding it, the engine) must grow with what is
-sent, and nothing else may. The reply is one chunk. The parts are measured right before the whole.
+CPU milliseconds of a turn with a reply of one chunk, cut where the request leaves: until `send` returns, from
+there until the model is asked (the path is read, the request is built), while the model streams (the request is
+encoded and sent), and until the reply is stored and told. Only the two in the middle may grow with the chat.
 """
 
 from __future__ import annotations
@@ -13,17 +13,33 @@ import statistics
 import sys
 import tempfile
 import time
+from collections.abc import AsyncGenerator
+from contextlib import asynccontextmanager
 from pathlib import Path
 
 import anyio
-from harness import Verdicts, show, upstream
-from lembas_core import Endpoint, Lembas
+from harness import Verdicts, upstream
+from lembas_core import Endpoint, Lembas, ModelClient, Request
 from lembas_core.chats import RunWith
-from lembas_core.engine.run import run_reply
 from lembas_core.testing import Script, text
 
 TURNS = {"50 messages": 25, "2,000 messages": 1000}
-Samples = dict[str, list[float]]
+STAGES = ("send", "build the request", "stream", "store and tell")
+
+
+class Timed:
+    """A model that notes when it is asked and when its stream is over."""
+
+    def __init__(self, model: ModelClient) -> None:
+        self.model, self.name = model, model.name
+        self.asked = self.left = 0.0
+
+    @asynccontextmanager
+    async def stream(self, request: Request) -> AsyncGenerator:
+        self.asked = time.process_time()
+        async with self.model.stream(request) as parts:
+            yield parts
+        self.left = time.process_time()
 
 
 async def grown(lembas: Lembas, turns: int) -> str:
@@ -35,47 +51,43 @@ async def grown(lembas: Lembas, turns: int) -> str:
     return chat.id
 
 
-async def turn(lembas: Lembas, chat: str, run: RunWith) -> tuple[float, float]:
-    """CPU milliseconds of one more turn, and of its request alone."""
-    model = run.model
-    assert model is not None and not isinstance(model, str)
+async def turn(lembas: Lembas, chat: str, model: Timed) -> list[float]:
+    """CPU milliseconds of each stage of one more turn."""
     began = time.process_time()
-    request = await lembas.chats.preview("hi", chat_id=chat, run=run)
-    await run_reply(model, request, emit=lambda event: None)
-    sent = time.process_time()
-    await lembas.wait((await lembas.chats.send("hi", chat_id=chat, run=run)).reply_id)
-    return (time.process_time() - sent) * 1e3, (sent - began) * 1e3
+    sent = await lembas.chats.send("hi", chat_id=chat, run=RunWith(model=model))
+    returned = time.process_time()
+    await lembas.wait(sent.reply_id)
+    moments = (began, returned, model.asked, model.left, time.process_time())
+    return [(after - before) * 1e3 for before, after in zip(moments, moments[1:], strict=False)]
 
 
-async def measure(base: str, rounds: int) -> tuple[Samples, Samples]:
-    whole: Samples = {name: [] for name in TURNS}
-    request: Samples = {name: [] for name in TURNS}
+async def measure(base: str, rounds: int) -> dict[str, list[float]]:
+    samples: dict[str, list[list[float]]] = {name: [] for name in TURNS}
     with tempfile.TemporaryDirectory() as folder:
         async with (
             Lembas.open(Path(folder) / "bench.db") as lembas,
             Endpoint(base, key="x", kind="openai") as endpoint,
         ):
-            run = RunWith(model=endpoint.model("fake.n1"))
+            model = Timed(endpoint.model("fake.n1"))
             chats = {name: await grown(lembas, turns) for name, turns in TURNS.items()}
             for _ in range(rounds):
                 for name, chat in chats.items():
-                    both, asked = await turn(lembas, chat, run)
-                    whole[name].append(both)
-                    request[name].append(asked)
-    return whole, request
+                    samples[name].append(await turn(lembas, chat, model))
+    return {
+        name: [statistics.median(stage) for stage in zip(*rows, strict=True)]
+        for name, rows in samples.items()
+    }
 
 
 def main(rounds: int) -> None:
     with upstream() as base:
-        whole, request = anyio.run(measure, base, rounds)
-    rest: dict[str, float] = {}
-    for name in TURNS:
-        # Medians first: a difference of single samples would be mostly noise.
-        rest[name] = statistics.median(whole[name]) - statistics.median(request[name])
-        print(f"{name:15} turn {show(whole[name], 'ms')}, of it the request {show(request[name], 'ms')}")
-        print(f"{'':15} the rest {rest[name]:.2f} ms")
+        stages = anyio.run(measure, base, rounds)
+    for name, taken in stages.items():
+        told = ", ".join(f"{stage} {took:.2f}" for stage, took in zip(STAGES, taken, strict=True))
+        print(f"{name:15} {told} ms")
+    rest = {name: taken[0] + taken[3] for name, taken in stages.items()}
     verdicts = Verdicts()
-    figure = rest["2,000 messages"] / max(rest["50 messages"], 0.1)
+    figure = rest["2,000 messages"] / rest["50 messages"]
     verdicts.at_most("a turn without its request, 2,000 over 50 messages", figure, 1.3)
     verdicts.end()
 
