@@ -3,8 +3,8 @@
     python benchmarks/long_chat.py [ROUNDS]
 
 CPU milliseconds of a turn with a reply of one chunk, cut where the request leaves: until `send` returns, from
-there until the model is asked (the path is read, the request is built), while the model streams (the request is
-encoded and sent), and until the reply is stored and told. Only the two in the middle may grow with the chat.
+there until the model is asked (the path is read, the request is built), while the model streams (the request
+is encoded and sent), and until the reply is stored and told. Only the two in the middle may grow.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ import tempfile
 import time
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
+from itertools import pairwise
 from pathlib import Path
 
 import anyio
@@ -58,7 +59,7 @@ async def turn(lembas: Lembas, chat: str, model: Timed) -> list[float]:
     returned = time.process_time()
     await lembas.wait(sent.reply_id)
     moments = (began, returned, model.asked, model.left, time.process_time())
-    return [(after - before) * 1e3 for before, after in zip(moments, moments[1:], strict=False)]
+    return [(after - before) * 1e3 for before, after in pairwise(moments)]
 
 
 async def measure(base: str, rounds: int) -> dict[str, list[float]]:
