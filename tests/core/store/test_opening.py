@@ -300,3 +300,16 @@ async def test_a_new_folder_is_for_its_owner_alone(tmp_path: Path) -> None:
     await fill(tmp_path / "new" / "lembas.db")
     assert mode(tmp_path / "new") == "700"
     assert files(tmp_path / "new") == [tmp_path / "new" / "lembas.db"]
+
+
+async def test_processes_that_start_at_once_all_open_it(lasting: str) -> None:
+    stores: list[Store] = []
+
+    async def start() -> None:
+        stores.append(await Store.open(lasting))
+
+    async with anyio.create_task_group() as tasks:
+        for _ in range(4):
+            tasks.start_soon(start)
+    for store in stores:
+        await store.aclose()

@@ -10,7 +10,7 @@ from typing import Final, TypeVar
 
 import anyio
 from anyio.to_thread import run_sync
-from sqlalchemy import Connection, create_engine
+from sqlalchemy import Connection, Engine, create_engine
 
 from lembas_core.errors import StoreError
 from lembas_core.store.faults import is_retriable, told
@@ -40,6 +40,8 @@ class PostgreSQL:
             isolation_level="REPEATABLE READ",
         )
         self._readers = self._engine.execution_options(postgresql_readonly=True)
+        # Whoever waited for another process to change the schema must see what that one has made.
+        self._changing = self._engine.execution_options(isolation_level="READ COMMITTED")
         self._limiter = anyio.CapacityLimiter(_CONNECTIONS)
         self._closed = False
 
@@ -47,7 +49,7 @@ class PostgreSQL:
         """Bring the schema up to date; what is left to do by hand is returned."""
         del now  # nothing is copied, so no copy needs a date
         try:
-            return await self.write(lambda connection: update(connection, self._place.shown))
+            return await run_sync(self._write, self._changing, self._update, limiter=self._limiter)
         except BaseException:
             await self.aclose()
             raise
@@ -66,13 +68,16 @@ class PostgreSQL:
 
     async def write(self, fn: Callable[[Connection], T]) -> T:
         """Run `fn` in a transaction; again when another one got in its way."""
-        return await run_sync(self._write, fn, limiter=self._limiter)
+        return await run_sync(self._write, self._engine, fn, limiter=self._limiter)
 
-    def _write(self, fn: Callable[[Connection], T]) -> T:
+    def _update(self, connection: Connection) -> tuple[str, ...]:
+        return update(connection, self._place.shown)
+
+    def _write(self, engine: Engine, fn: Callable[[Connection], T]) -> T:
         self._be_open()
         for attempt in range(_TRIES):
             try:
-                with self._engine.begin() as connection:
+                with engine.begin() as connection:
                     return fn(connection)
             except Exception as error:
                 if not is_retriable(error) or attempt == _TRIES - 1:

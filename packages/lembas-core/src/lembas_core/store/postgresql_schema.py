@@ -43,7 +43,9 @@ def update(connection: Connection, where: str) -> tuple[str, ...]:
     check(present, where)
     if [*stamps(present)] or [*_statements(present, connection)]:
         connection.execute(text("SELECT pg_advisory_xact_lock(:number)"), {"number": _LOCK})
-        _add(connection, _look(connection))
+        present = _look(connection)
+        check(present, where)
+        _add(connection, present)
         present = _look(connection)
     return manual_steps(present, connection.dialect)
 
