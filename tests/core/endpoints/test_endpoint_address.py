@@ -81,6 +81,7 @@ def test_credentials_are_sent_and_never_shown() -> None:
         (None, {"X-A": "a\r\nX-B: b"}),
         (None, {"X Y": "a"}),
         (None, {"": "a"}),
+        (None, {"Transfer-Encoding": "gzip"}),
     ],
 )
 def test_a_key_or_header_that_cannot_be_sent_is_refused(key: str | None, headers: dict[str, str]) -> None:

@@ -328,6 +328,14 @@ async def test_llama_cpp_is_asked_for_progress_once_it_is_known() -> None:
         assert server.body(1)["return_progress"] is True
 
 
+async def test_a_server_behind_a_proxy_can_be_named_by_a_header() -> None:
+    async with replay(chunked(WHOLE)) as server:
+        endpoint = Endpoint(server.url, kind="openai", headers={"Host": "models.example"})
+        assert fold(await read(endpoint.model("m"))).text == "Hello"
+        head = server.requests[0][0].lower()
+        assert b"host: models.example\r\n" in head and head.count(b"host:") == 1
+
+
 async def test_text_that_no_json_can_hold_is_scrubbed_before_it_is_sent() -> None:
     async with replay(chunked(WHOLE)) as server:
         await read(model(server), Request("m", (Message("user", "a\ud800b"),)))

@@ -95,7 +95,7 @@ def test_a_key_is_kept_without_the_white_space_around_it() -> None:
 
 
 @pytest.mark.parametrize(
-    "headers", [{"Bad Name": "x"}, {"": "x"}, {"X-A": "a\r\nX-B: b"}, {"X-A": "x" * 9000}, {"X-A": "ü"}]
+    "headers", [{"Bad Name": "x"}, {"": "x"}, {"X-A": "a\r\nX-B: b"}, {"Content-Length": "9"}, {"X-A": "ü"}]
 )
 def test_a_header_that_cannot_be_sent_is_refused(headers: dict[str, str]) -> None:
     with pytest.raises(Invalid):

@@ -21,7 +21,7 @@ from lembas_core.errors import EndpointError
 if TYPE_CHECKING:
     from lembas_core.endpoints.transport import Answer, Transport
 
-__all__ = ("Exchange",)
+__all__ = ("Exchange", "header_problem")
 
 _MAX_BODY: Final = 16 << 20
 _MAX_ERROR: Final = 64 << 10
@@ -34,6 +34,7 @@ _ALWAYS: Final = {
 }
 _TOKEN: Final = re.compile(r"[!#$%&'*+.^_`|~0-9a-z-]+")
 """What a header's name is made of (RFC 9110, section 5.6.2), in lower case."""
+_FRAMING: Final = ("connection", "content-length", "expect", "transfer-encoding", "upgrade")
 
 
 class Exchange:
@@ -135,10 +136,22 @@ def _headers(key: str | None, extra: Mapping[str, str], user: str) -> dict[str, 
         headers["authorization"] = f"Bearer {key.strip()}"
     headers |= {name.strip().lower(): value.strip() for name, value in extra.items()}
     for name, value in headers.items():
-        if not (value.isascii() and value.isprintable() and _TOKEN.fullmatch(name)):
-            what = "key" if name == "authorization" else f"header {name!r}"
-            raise ValueError(f"The {what} holds characters that cannot be sent.")
+        if problem := header_problem(name, value):
+            raise ValueError(problem)
     return headers
+
+
+def header_problem(name: str, value: str) -> str:
+    """Why a header cannot be sent, without its value; "" when it can."""
+    bare = name.strip().lower()
+    if not _TOKEN.fullmatch(bare):
+        return f"{name!r} is no name of a header, so it cannot be sent."
+    if bare in _FRAMING:
+        return f"The header {name!r} is made anew for each request and cannot be sent by hand."
+    if not (value.isascii() and value.strip().isprintable()):
+        what = "key" if bare == "authorization" else f"header {name!r}"
+        return f"The {what} holds characters that cannot be sent."
+    return ""
 
 
 def _secrets(headers: Mapping[str, str]) -> list[str]:

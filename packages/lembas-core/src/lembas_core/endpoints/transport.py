@@ -42,7 +42,7 @@ class Transport:
         secure = parts.scheme == "https"
         port = parts.port or (443 if secure else 80)
         self._faults = faults
-        self._headers = [("host", parts.netloc), *headers.items()]
+        self._headers = list({"host": parts.netloc, **headers}.items())
         self._connections = Connections(parts.hostname or "", port, secure=secure, connect=connect, keep=keep)
 
     async def aclose(self) -> None:

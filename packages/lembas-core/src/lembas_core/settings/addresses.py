@@ -7,13 +7,13 @@ from collections.abc import Mapping
 from urllib.parse import urlsplit
 
 from lembas_core.endpoints.address import Address
+from lembas_core.endpoints.exchange import header_problem
 from lembas_core.errors import Invalid
 from lembas_core.settings.local import LOCAL
 
 __all__ = ("checked_headers", "checked_key", "checked_name", "checked_url", "mask", "name_from")
 
 _NAME = re.compile(r"[^\s/\x00-\x1f\x7f]{1,64}")
-_HEADER_NAME = re.compile(r"[A-Za-z0-9!#$%&'*+.^_`|~-]{1,128}")
 _LOOPBACK = ("localhost", "127.0.0.1", "::1")
 
 
@@ -83,10 +83,8 @@ def checked_headers(headers: Mapping[str, str] | None) -> dict[str, str]:
         Invalid: A name or a value cannot be sent.
     """
     for name, value in (headers or {}).items():
-        if not _HEADER_NAME.fullmatch(name):
-            raise Invalid(f"{name!r} is not the name of a header.")
-        if not value.isascii() or not (value.isprintable() and len(value) <= 8192):
-            raise Invalid(f"The header {name!r} holds characters that cannot be sent, or is too long.")
+        if problem := header_problem(name, value):
+            raise Invalid(problem)
     return dict(headers or {})
 
 
