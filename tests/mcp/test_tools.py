@@ -217,6 +217,7 @@ async def test_many_models_are_listed_page_by_page(instance: Lembas, client: Cli
         while pages[-1]["next"]:
             pages.append(await facts(client, "list_models", limit=1, cursor=pages[-1]["next"]))
         whole = await facts(client, "list_models")
+        assert "not a place" in await refusal(client, "list_models", cursor="gone/model")
     assert [page["models"] for page in pages] == [[model] for model in whole["models"]]
     assert [model["name"] for model in whole["models"]][:2] == ["one", "two"] and not whole["next"]
 

@@ -111,6 +111,8 @@ class ChatTools:
         """List the models this person can ask, with what is known of each."""
         offered = [_model(entry) for entry in await self._models() if entry.offered]
         start = next((place for place, model in enumerate(offered, 1) if model.id == cursor), 0)
+        if cursor and not start:
+            raise ToolError("That is not a place in the list of models; list them from the beginning.")
         page = offered[start : start + within(limit, 100)]
         more = start + len(page) < len(offered)
         return answer(Models(models=page, next=page[-1].id if more else ""))
