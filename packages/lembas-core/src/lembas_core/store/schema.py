@@ -17,7 +17,7 @@ from sqlalchemy.schema import CreateColumn, CreateIndex, CreateTable
 from lembas_core.errors import NewerDatabase, StoreError
 from lembas_core.store.tables import SCHEMA, metadata
 
-__all__ = ("INDEXES", "SEARCH", "Found", "Present", "additions", "check", "manual_steps")
+__all__ = ("INDEXES", "SEARCH", "Found", "Present", "additions", "check", "manual_steps", "stamps")
 
 SEARCH: Final = "1"
 """How text becomes search terms (`words`); when this changes, everything is indexed anew."""
