@@ -54,6 +54,14 @@ def test_a_dead_endpoint_is_unreachable(lembas: Command) -> None:
     assert f"127.0.0.1:{port}" in done.stderr
 
 
+def test_a_connection_that_is_down_from_the_beginning_is_unreachable(lembas: Command) -> None:
+    with closed_port() as port:
+        lembas.run("connections", "add", f"http://127.0.0.1:{port}", "--no-key")
+        done = lembas.run("ask", "x")
+    assert (done.returncode, done.stdout) == (3, "")
+    assert f"127.0.0.1:{port}" in done.stderr and done.stderr.count("\n") == 1
+
+
 def test_a_web_page_is_no_model_server(lembas: Command) -> None:
     page = raw(b"<!doctype html><title>Welcome</title>", content_type="text/html")
     with serve_script([page]) as server:

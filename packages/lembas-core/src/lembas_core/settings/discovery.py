@@ -30,7 +30,11 @@ DESCRIBE_SECONDS: Final = 2.0
 
 
 class Discovery:
-    """Keeps the catalogues of an instance's connections."""
+    """Keeps the catalogues of an instance's connections.
+
+    Attributes:
+        faults: What asking met last in this process, by the connection's id; the rows keep its sentence.
+    """
 
     def __init__(self, store: Store, endpoints: Endpoints, tasks: TaskGroup, clock: Clock) -> None:
         self._store = store
@@ -38,6 +42,7 @@ class Discovery:
         self._tasks = tasks
         self._clock = clock
         self._asking: dict[str, anyio.Event] = {}
+        self.faults: dict[str, LembasError] = {}
 
     async def ask(self, kept: Kept) -> Catalogue:
         """Ask one endpoint now and keep what it says, a fault included.
@@ -49,8 +54,10 @@ class Discovery:
         try:
             catalogue = _renewed(await self._listed(kept), kept.catalogue)
         except LembasError as error:
+            self.faults[kept.id] = error
             await self._note(kept, None, str(error))
             raise
+        self.faults.pop(kept.id, None)
         await self._note(kept, catalogue, "")
         return catalogue
 

@@ -118,6 +118,7 @@ class Models:
 
         Raises:
             NotFound: No model is called that; the sentence names near ones. Or it is switched off.
+            EndpointError: There is no model to choose, because the endpoint that is known does not answer.
             SecretMissing: The connection's key cannot be read.
         """
         if ref is not None and not isinstance(ref, str):
@@ -172,7 +173,7 @@ class Models:
             raise NotFound(_unknown(shelf, wanted))
         down = [kept for kept in shelf.connections if kept.enabled and kept.problem]
         if down:
-            raise NotFound(f"No model can be chosen: {down[0].problem}")
+            raise self._discovery.faults.get(down[0].id) or NotFound(down[0].problem)
         gguf = _gguf(settings.local_model)
         if not self._local.available(gguf):
             raise NotFound(
