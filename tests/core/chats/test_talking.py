@@ -318,6 +318,15 @@ async def test_only_the_end_of_a_conversation_can_be_continued() -> None:
             await house.chats.resume(sent.reply_id)
 
 
+async def test_nothing_is_continued_beside_a_reply_that_runs() -> None:
+    async with talk([text("Once"), finish("length")], [text("Twice"), pause(anyio.Event())]) as house:
+        sent, _ = await house.said("A story")
+        await house.chats.regenerate(sent.reply_id)
+        await house.settle()
+        with pytest.raises(Conflict, match="still being written"):
+            await house.chats.resume(sent.reply_id)
+
+
 async def test_two_who_continue_at_once_continue_it_once() -> None:
     begun, refused = list[object](), list[Conflict]()
     async with talk([text("Once"), finish("length")], [text(" more")]) as house:

@@ -141,7 +141,7 @@ class Talking:
         Raises:
             NotFound: There is no such reply or model.
             Invalid: It is complete, or the conversation has gone on after it.
-            Conflict: It is being continued elsewhere already.
+            Conflict: It is being continued elsewhere already, or another reply of the chat is being written.
         """
         row, chat = await self._store.read(lambda c: self._reply(c, reply_id))
         if row.status == "running":

@@ -183,13 +183,15 @@ def begin_again(c: Connection, person_id: str, row: Row[Any], begun: Begun) -> N
 
     Raises:
         Invalid: It is complete, or the conversation has gone on after it.
-        Conflict: It was begun again elsewhere meanwhile.
+        Conflict: It was begun again elsewhere meanwhile, or another reply of the chat is being written.
     """
     if row.status == "done" and row.finish not in ("length", "incomplete", "timeout"):
         raise Invalid("This reply is complete; there is nothing to continue.")
     if c.execute(select(messages.c.id).where(messages.c.parent_id == row.id).limit(1)).one_or_none():
         raise Invalid("The conversation has gone on after this reply; only its end can be continued.")
-    chat_row(c, person_id, row.chat_id, lock=True)
+    chat = chat_row(c, person_id, row.chat_id, lock=True)
+    if chat.head_id not in (None, row.id):
+        _require_over(c, chat.head_id, begun.at)
     as_read = (
         messages.c.id == row.id,
         messages.c.generation == row.generation,
