@@ -227,6 +227,20 @@ def test_the_model_and_the_tools_can_be_changed(lembas: Command) -> None:
     assert [tool["function"]["name"] for tool in server.requests[0]["tools"]] == ["clock"]
 
 
+def test_another_model_may_follow_the_one_of_a_server_used_once(lembas: Command) -> None:
+    with talking(lembas, [text("A.")]) as (server, t):
+        lembas.run("connections", "add", server.url, "--name", "here", "--no-key")
+        t.type("/model\r")
+        t.wait_for(f"Talking with the one model at {server.url}.")
+        t.type("/model here/script\r")
+        t.wait_for("Talking with here/script.")
+        t.type("Hello?\r")
+        t.wait_for("A.")
+        t.type("/quit\r")
+        assert t.end() == 0
+    assert server.requests[0]["model"] == "script"
+
+
 def test_what_was_typed_is_remembered_for_its_owner_only(lembas: Command) -> None:
     with talking(lembas, [text("A.")], [text("B.")]) as (server, t):
         t.type("remember me\r")

@@ -128,8 +128,11 @@ class Talk:
             entry = self._lembas.models.get(name)
             if self.chat.id is not None:
                 self._lembas.chats.update(self.chat.id, model=entry.ref)
-            self._reopen(model=entry.ref)
-        self._out.note(f"Talking with {self._lembas.models.resolve(self._setup.model).ref}.")
+            self._reopen(model=entry.ref, url=None, key_env=None)
+        if self._setup.url:
+            self._out.note(f"Talking with {self._setup.model or 'the one model'} at {self._setup.url}.")
+        else:
+            self._out.note(f"Talking with {self._lembas.models.resolve(self._setup.model).ref}.")
 
     def _tools(self, names: str) -> None:
         if names:
