@@ -68,3 +68,9 @@ def test_text_between_tags_that_a_frontend_put_there_is_no_title() -> None:
     assert first_words('Make a table.\n\n<stdin lines="2">\na,b\n1,2\n</stdin>') == "Make a table."
     assert first_words("<stdin>\na,b\n</stdin>") == "<stdin> a,b </stdin>"
     assert first_words("What is <b>bold</b> in HTML?") == "What is <b>bold</b> in HTML?"
+
+
+def test_a_title_is_found_as_fast_in_many_lines_that_look_like_tags() -> None:
+    lines = "<br>\n" * 300_000
+    assert first_words(lines).startswith("<br> <br>")
+    assert first_words(f"Why?\n\n<stdin>\n{lines}</stdin>") == "Why?"

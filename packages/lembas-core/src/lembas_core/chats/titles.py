@@ -28,7 +28,7 @@ _THOUGHT: Final = re.compile(
     r"<(think|thinking|thought|reasoning)>.*?(?:</\1>|\Z)", re.DOTALL | re.IGNORECASE
 )
 _LONE_END: Final = re.compile(r"\A.*</(?:think|thinking|thought|reasoning)>", re.DOTALL | re.IGNORECASE)
-_BLOCK: Final = re.compile(r"^<([a-z][\w-]*)\b[^<>]*>\n.*?\n</\1>$", re.DOTALL | re.MULTILINE)
+_OPENING: Final = re.compile(r"^<([a-z][\w-]*)\b[^<>\n]*>$", re.MULTILINE)
 _LABEL: Final = re.compile(
     r"\A(?:the\s+)?(?:title|titel|titre|título|titolo|标题|タイトル)\s*[:\uff1a]\s*", re.IGNORECASE
 )
@@ -44,8 +44,21 @@ def first_words(text: str) -> str:
 
     What a frontend put beside the words between tags (a file, piped text) counts only when there is no other.
     """
-    words = " ".join(_BLOCK.sub(" ", text).split()) or " ".join(text.split())
-    return _cut(words) or "Picture"
+    return _cut(_outside(text) or " ".join(text.split())) or "Picture"
+
+
+def _outside(text: str) -> str:
+    """The words that stand not between tags, as many as a title takes: no more than that is looked at."""
+    words, at = "", 0
+    for opening in _OPENING.finditer(text):
+        if opening.start() < at:
+            continue
+        words = " ".join([words, *text[at : opening.start()].split()]).strip()
+        if len(words) > _LONGEST:
+            return words
+        closing = re.compile(rf"\n</{opening[1]}>$", re.MULTILINE).search(text, opening.end())
+        at = closing.end() if closing else opening.start()
+    return " ".join([words, *text[at:].split()]).strip()
 
 
 def title_prompt(turn: str, reply: str) -> str:
