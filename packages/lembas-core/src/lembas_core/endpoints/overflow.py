@@ -7,7 +7,7 @@ from typing import Final
 
 __all__ = ("asked_in", "speaks_of_it", "window_in")
 
-_N: Final = r"(\d[\d,_.']*\d|\d)"
+_N: Final = r"(\d[\d,_.']{0,18}\d|\d)"  # bounded, or a long row of digits costs the square of its length
 
 # Compiled by `re` at the first use and kept there: most processes never meet an overflow.
 _SIGNS: Final = (
