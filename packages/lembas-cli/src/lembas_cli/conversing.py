@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
+from lembas_core.frozen import frozen
 
 from lembas_cli.asking import Approve
 from lembas_cli.clean import short
@@ -25,7 +25,7 @@ __all__ = ("Setup", "chat_options", "opened_chat", "reopened")
 F = TypeVar("F", bound=Callable[..., Any])
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen(kw_only=True)
 class Setup:
     """The options that say which chat, with which model and tools."""
 

@@ -7,10 +7,10 @@ import logging
 import sys
 from collections.abc import Generator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import click
+from lembas_core.frozen import frozen
 
 from lembas_cli.out import Out
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 __all__ = ("Session", "pass_session")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen(kw_only=True)
 class Session:
     """The options before the command, and where words go."""
 

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Final
+
+from lembas_core.frozen import frozen
 
 __all__ = ("SLASHES", "Slash", "help_text", "understood")
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Slash:
     """A command that was given, and what stood behind it."""
 
@@ -16,7 +17,7 @@ class Slash:
     argument: str = ""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class _Kind:
     argument: str
     line: str

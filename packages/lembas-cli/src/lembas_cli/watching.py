@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
+
+from lembas_core.frozen import frozen
 
 if TYPE_CHECKING:
     from lembas_core.engine.events import Event, Finished
@@ -29,7 +30,7 @@ _CUT_SHORT: Final = {
 }
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Ending:
     """How a reply ended: its last event, whether a question was left or denied, what stopped it."""
 

@@ -15,12 +15,13 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any, Final
 
 from lembas_core.errors import Invalid
+from lembas_core.frozen import frozen
 
 __all__ = ("Config",)
 
@@ -28,7 +29,7 @@ _FILE_KEYS: Final = ("data_dir", "database", "settings")
 _OWN: Final = frozenset({"DATA_DIR", "DATABASE_URL", "CONFIG", "SECRET_KEY"})
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen(kw_only=True)
 class Config:
     """What an instance is told from outside; `Config.load()` finds it.
 

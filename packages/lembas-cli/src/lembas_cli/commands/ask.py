@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import json
 import sys
-from dataclasses import dataclass, fields
+from dataclasses import fields
 from typing import TYPE_CHECKING, Any
 
 import click
+from lembas_core.frozen import frozen
 
 from lembas_cli.conversing import Setup, chat_options, opened_chat
 from lembas_cli.session import Session, pass_session
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
 __all__ = ("ask",)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen(kw_only=True)
 class _Printing:
     """The options that say what is printed of the reply."""
 

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TYPE_CHECKING, Generic, Literal, TypeVar
 
 from lembas_core.endpoints.values import Image, Parameters
 from lembas_core.engine.events import Metrics
+from lembas_core.frozen import frozen
 
 if TYPE_CHECKING:
     from datetime import datetime
@@ -24,7 +25,7 @@ TitleSource = Literal["turn", "model", "person"]
 T_co = TypeVar("T_co", covariant=True)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen(kw_only=True)
 class ChatSetup:
     """What a new chat begins with.
 
@@ -49,7 +50,7 @@ class ChatSetup:
     titled: bool = True
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen(kw_only=True)
 class RunWith:
     """What one reply runs with; nothing of it is stored.
 
@@ -70,7 +71,7 @@ class RunWith:
     model: str | ModelClient | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Sent:
     """What was begun: the chat, the person's turn, the reply to it."""
 
@@ -79,7 +80,7 @@ class Sent:
     reply_id: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen(kw_only=True)
 class ChatInfo:
     """A chat without its messages. `updated_at` is its last activity; renaming is none."""
 
@@ -100,7 +101,7 @@ class ChatInfo:
     updated_at: datetime
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen(kw_only=True)
 class MessageInfo:
     """A message: a person's turn or a reply.
 
@@ -132,7 +133,7 @@ class MessageInfo:
     versions: int = 1
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Page(Generic[T_co]):
     """Some of a long list; `cursor` asks for what comes after, None when nothing does."""
 

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import ipaddress
 import re
-from dataclasses import dataclass
 from typing import Final
 from urllib.parse import SplitResult, quote, urlsplit
+
+from lembas_core.frozen import frozen
 
 __all__ = ("Address",)
 
@@ -16,7 +17,7 @@ _ENDING: Final = re.compile(
 )
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Address:
     """The addresses below one URL, none with credentials.
 

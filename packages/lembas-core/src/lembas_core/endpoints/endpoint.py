@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Mapping
 from contextlib import AbstractAsyncContextManager
-from dataclasses import dataclass
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Final, Literal, cast
 
@@ -17,6 +16,7 @@ from lembas_core.endpoints.exchange import Exchange
 from lembas_core.endpoints.streaming import PartStream, Timeouts
 from lembas_core.endpoints.values import ModelInfo, Part, Request
 from lembas_core.errors import BadResponse, EndpointError
+from lembas_core.frozen import frozen
 
 if TYPE_CHECKING:
     from lembas_core.endpoints.transport import Answer
@@ -193,7 +193,7 @@ class Endpoint:
         return "ollama" if alone else "openai"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Model:
     """One model at an endpoint; what `ask`, a chat and the engine take as `model`.
 

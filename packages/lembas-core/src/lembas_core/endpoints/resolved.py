@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from lembas_core.endpoints.values import ModelClient, Parameters
+from lembas_core.frozen import frozen
 
 __all__ = ("Resolved",)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen(kw_only=True)
 class Resolved:
     """A model ready to be asked; None is unknown.
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
 from types import TracebackType
 from typing import TYPE_CHECKING, Final, Literal
 
@@ -13,6 +12,7 @@ import anyio
 from lembas_core.endpoints.faults import Faults
 from lembas_core.endpoints.values import Part
 from lembas_core.errors import EndpointError
+from lembas_core.frozen import frozen
 
 if TYPE_CHECKING:
     from lembas_core.endpoints.decoding import ReplyDecoder
@@ -26,7 +26,7 @@ _TAIL_SECONDS: Final = 0.1
 """How long to wait for the end of the HTTP body after the last event, so that its connection can be kept."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Timeouts:
     """How long to wait for a server, in seconds.
 

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Mapping
 from contextlib import AbstractAsyncContextManager
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TYPE_CHECKING, Any, Literal, Protocol
+
+from lembas_core.frozen import frozen
 
 if TYPE_CHECKING:
     from lembas_core.errors import EndpointError
@@ -36,7 +38,7 @@ Finish = Literal["stop", "length", "tool_calls", "content_filter", "incomplete",
 """Why a stream ended. `incomplete`: the connection closed before the model said it was done."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Image:
     """A picture in a user's message: its media type (`image/png`) and its bytes."""
 
@@ -44,7 +46,7 @@ class Image:
     data: bytes
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class ToolCall:
     """A call a model made.
 
@@ -61,7 +63,7 @@ class ToolCall:
     problem: str = ""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Message:
     """One message of a request.
 
@@ -76,7 +78,7 @@ class Message:
     tool_name: str = ""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class ToolSpec:
     """A tool as a model is told of it: `parameters` is a JSON schema of an object."""
 
@@ -85,7 +87,7 @@ class ToolSpec:
     parameters: Mapping[str, Any]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen(kw_only=True)
 class Parameters:
     """How to sample; None means that the endpoint decides.
 
@@ -104,7 +106,7 @@ class Parameters:
     extra: Mapping[str, Any] = field(default_factory=dict[str, Any])
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Request:
     """One request to a model, complete: what an endpoint encodes and an inspector shows."""
 
@@ -114,7 +116,7 @@ class Request:
     parameters: Parameters = field(default_factory=Parameters)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Usage:
     """Tokens as the endpoint reported them; None is unknown, never zero."""
 
@@ -124,21 +126,21 @@ class Usage:
     reasoning_tokens: int | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class TextPart:
     """More of the answer: everything that one read brought, joined."""
 
     text: str
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class ReasoningPart:
     """More of the model's thinking."""
 
     text: str
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class RecastPart:
     """The text since the stream's last `ReasoningPart` (or since its start) was thinking after all.
 
@@ -147,14 +149,14 @@ class RecastPart:
     """
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class CallsPart:
     """Tool calls are being written; `names` are those known so far (to show that something happens)."""
 
     names: tuple[str, ...]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class EndPart:
     """The last part of every stream.
 
@@ -174,7 +176,7 @@ class EndPart:
 Part = TextPart | ReasoningPart | RecastPart | CallsPart | EndPart
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen(kw_only=True)
 class ModelInfo:
     """What an endpoint tells of one of its models; None where it says nothing."""
 

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, fields
+from dataclasses import fields
 from typing import Any, Literal
+
+from lembas_core.frozen import frozen
 
 __all__ = ("Block", "ReasoningBlock", "TextBlock", "ToolBlock", "blocks_from_json", "blocks_to_json")
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class TextBlock:
     """A stretch of the answer, which begins at `start` of the whole."""
 
@@ -18,7 +20,7 @@ class TextBlock:
     kind: Literal["text"] = "text"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class ReasoningBlock:
     """A stretch of thinking and how long it took in seconds."""
 
@@ -27,7 +29,7 @@ class ReasoningBlock:
     kind: Literal["reasoning"] = "reasoning"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class ToolBlock:
     """A tool call and its result; `result` is None while it runs."""
 

@@ -4,20 +4,21 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import Any
 
 from lembas_core.endpoints.values import ToolCall
 from lembas_core.engine.arguments import bare, decoded, quoted
 from lembas_core.engine.limits import CALLS_A_ROUND, Permit
 from lembas_core.engine.questions import Answer, PendingCall, Prompt, Question
+from lembas_core.frozen import frozen
 from lembas_core.ids import new_id
 from lembas_core.tools.values import Risk, Tool, ToolResult, Toolset
 
 __all__ = ("Job", "answered", "question_about", "sorted_out", "told_how_many")
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Job:
     """One call, looked at.
 

@@ -8,12 +8,13 @@ ignore what you do not know.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from threading import Lock
 from typing import TYPE_CHECKING, ClassVar, Literal
 
 from lembas_core.engine.metering import Metrics
 from lembas_core.engine.questions import Answer, Question
+from lembas_core.frozen import frozen
 from lembas_core.tools.values import Risk
 
 if TYPE_CHECKING:
@@ -76,7 +77,7 @@ class Growing:
         return parts[0][start:length] if parts else ""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class RoundStarted:
     """A request goes out; `round` counts from 1."""
 
@@ -85,7 +86,7 @@ class RoundStarted:
     round: int
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Text:
     """More of the answer: `added` is new, `text` is the whole answer so far (all rounds).
 
@@ -112,7 +113,7 @@ class Text:
         return self.growing.upto(self.length, self.start)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Reasoning:
     """More of the model's thinking: `added` is new, `text` is this stretch of it, which took `seconds`."""
 
@@ -129,7 +130,7 @@ class Reasoning:
         return self.growing.upto(self.length)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Rethought:
     """What was told as the answer from `start` on has turned out to be thinking.
 
@@ -142,7 +143,7 @@ class Rethought:
     seconds: float = 0.0
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class ToolStarted:
     """A tool call begins (after permission, where it needed one)."""
 
@@ -154,7 +155,7 @@ class ToolStarted:
     risk: Risk
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class ToolFinished:
     """A tool call ended; `text` is what the model is told."""
 
@@ -166,7 +167,7 @@ class ToolFinished:
     seconds: float
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Status:
     """One line for a person on what happens now; "" clears it."""
 
@@ -175,7 +176,7 @@ class Status:
     text: str
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class UsageReported:
     """Metrics so far."""
 
@@ -185,7 +186,7 @@ class UsageReported:
     usage: Usage | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Asking:
     """The reply waits for a person."""
 
@@ -194,7 +195,7 @@ class Asking:
     question: Question
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Answered:
     """The question was answered (or nobody answered in time) and the reply goes on."""
 
@@ -204,7 +205,7 @@ class Answered:
     answer: Answer
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Finished:
     """The last event of every reply, told after the message is stored."""
 
@@ -216,7 +217,7 @@ class Finished:
     error: LembasError | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Snapshot:
     """What a follower gets first: the state so far, which holds every event up to `number`."""
 

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Final, Literal
 
 from lembas_core.endpoints.values import ToolCall
+from lembas_core.frozen import frozen
 from lembas_core.tools.values import RESULT_CHARACTERS, Tool
 
 __all__ = ("CALLS_A_ROUND", "Limits", "Permit", "Verdict", "default_permit")
@@ -18,7 +18,7 @@ Verdict = Literal["allow", "ask", "deny"]
 Permit = Callable[[Tool, ToolCall], Verdict]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen(kw_only=True)
 class Limits:
     """The bounds of one reply.
 

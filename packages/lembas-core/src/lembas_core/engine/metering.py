@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from lembas_core.clock import Clock
 from lembas_core.endpoints.values import Usage
+from lembas_core.frozen import frozen
 
 __all__ = ("Meter", "Metrics")
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Metrics:
     """How a reply went so far; None is unknown. Seconds are measured here, tokens are the endpoint's.
 

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Literal
 
+from lembas_core.frozen import frozen
 from lembas_core.tools.values import Prompt, Risk
 
 __all__ = ("Answer", "OnQuestion", "PendingCall", "Prompt", "Question", "Risk")
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class PendingCall:
     """A tool call that needs permission: exactly the bytes that will run."""
 
@@ -21,7 +22,7 @@ class PendingCall:
     risk: Risk
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Question:
     """Everything one round waits for: calls to be allowed, prompts to be answered."""
 
@@ -30,7 +31,7 @@ class Question:
     prompts: tuple[Prompt, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Answer:
     """What a person said to a question.
 

@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from lembas_core.engine.blocks import Block
 from lembas_core.engine.events import Metrics, Outcome
 from lembas_core.engine.state import ReplyView
 from lembas_core.errors import LembasError
+from lembas_core.frozen import frozen
 
 __all__ = ("Reply",)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen(kw_only=True)
 class Reply:
     """What came of one turn.
 

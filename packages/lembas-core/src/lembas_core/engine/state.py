@@ -37,6 +37,7 @@ from lembas_core.engine.events import (
     UsageReported,
 )
 from lembas_core.engine.questions import Question
+from lembas_core.frozen import frozen
 
 __all__ = (
     "Block",
@@ -51,7 +52,7 @@ __all__ = (
 )
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class ReplyView:
     """A reply at one moment. `outcome` is None while it runs."""
 

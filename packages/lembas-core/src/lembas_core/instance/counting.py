@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from sqlalchemy import Connection, Table, func, select
 
+from lembas_core.frozen import frozen
 from lembas_core.store import tables
 
 __all__ = ("Counts", "count")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen(kw_only=True)
 class Counts:
     """How many there are of each."""
 

@@ -14,9 +14,11 @@ import os
 import signal
 import sys
 import threading
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from importlib import import_module
 from typing import Any, Final
+
+from lembas_core.frozen import frozen
 
 __all__ = ("Order", "main", "parameters", "serve")
 
@@ -24,7 +26,7 @@ SLEEP_AFTER: Final = 600
 """Seconds without a question after which the weights leave memory; the next question loads them again."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen(kw_only=True)
 class Order:
     """What to serve: the file, the name models are listed by, tokens of context for each slot, the key."""
 

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Final, Literal
 
 from sqlalchemy import Connection, Row, select
 
 from lembas_core.clock import Clock, SystemClock
+from lembas_core.frozen import frozen
 from lembas_core.store import tables
 
 __all__ = (
@@ -28,7 +28,7 @@ OWNER_ID: Final = "00000000-0000-7000-8000-000000000001"
 OWNER_NAME: Final = "owner"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen(kw_only=True)
 class PersonInfo:
     """A person as others may see them.
 

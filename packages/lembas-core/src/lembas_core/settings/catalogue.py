@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import fields
 from datetime import datetime
 from typing import Any, Literal, NamedTuple, cast
 
@@ -102,7 +103,7 @@ def _kept(row: Row[Any]) -> Kept:
 
 def _timeouts(values: Mapping[str, float]) -> Timeouts:
     """What is set; names of a newer version are left out."""
-    return Timeouts(**{name: values[name] for name in Timeouts.__slots__ if name in values})
+    return Timeouts(**{f.name: values[f.name] for f in fields(Timeouts) if f.name in values})
 
 
 def _entry_to_json(entry: Entry) -> dict[str, Any]:

@@ -7,11 +7,12 @@ when nobody said anything.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, fields
+from dataclasses import field, fields
 from types import MappingProxyType
 from typing import Any, Final, Literal, NamedTuple
 
 from lembas_core.errors import Invalid, NotFound
+from lembas_core.frozen import frozen
 from lembas_core.settings.near import near
 
 __all__ = ("REGISTRY", "InstanceSettings", "Setting", "checked", "setting")
@@ -21,7 +22,7 @@ def _named(kind: Literal["text", "flag"], description: str, default: object = No
     return field(default=default, metadata={"kind": kind, "description": description})
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen(kw_only=True)
 class InstanceSettings:
     """Every setting's value at one moment; None is "not set"."""
 

@@ -6,13 +6,14 @@ Pure: what is read from the database goes in, a place comes out.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import Any, Final, NamedTuple
 
 from sqlalchemy import Connection, Row, select
 
 from lembas_core.context.parameters import parameters_from_json
 from lembas_core.endpoints.values import ModelInfo, Parameters
+from lembas_core.frozen import frozen
 from lembas_core.settings.catalogue import Entry, Kept, read_connections
 from lembas_core.store import tables
 
@@ -21,7 +22,7 @@ __all__ = ("ModelSetup", "Place", "Shelf", "read_shelf")
 _FACTS: Final = ("context_window", "reasoning", "tools", "vision")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen(kw_only=True)
 class ModelSetup:
     """What an administrator says of a model; None is "as the endpoint tells".
 

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Literal
 
 from lembas_core.endpoints import Timeouts
 from lembas_core.endpoints.values import ModelInfo
+from lembas_core.frozen import frozen
 from lembas_core.settings.catalogue import Kind
 from lembas_core.settings.shelf import ModelSetup
 
@@ -16,7 +16,7 @@ __all__ = ("ConnectionInfo", "ConnectionTest", "ModelEntry", "SettingInfo", "Sou
 Source = Literal["default", "environment", "database", "file"]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen(kw_only=True)
 class ConnectionInfo:
     """A connection as a person may see it.
 
@@ -49,7 +49,7 @@ class ConnectionInfo:
     problem: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen(kw_only=True)
 class ConnectionTest:
     """How a test went: `problem` is "" when it went well; `seconds` is what it took."""
 
@@ -59,7 +59,7 @@ class ConnectionTest:
     seconds: float
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen(kw_only=True)
 class ModelEntry:
     """A model as a list shows it; None is unknown.
 
@@ -90,7 +90,7 @@ class ModelEntry:
     setup: ModelSetup
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen(kw_only=True)
 class SettingInfo:
     """A setting with its value, where that comes from, and whether the file locks it."""
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 from typing import Literal
 
@@ -10,11 +10,12 @@ from sqlalchemy import URL, make_url
 from sqlalchemy.exc import ArgumentError
 
 from lembas_core.errors import StoreError
+from lembas_core.frozen import frozen
 
 __all__ = ("Place", "find_place")
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Place:
     """A database that can be opened.
 

@@ -8,13 +8,14 @@ newer database from an older one. What would need more than an addition is told 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any, Final
 
 from sqlalchemy import Column, Dialect
 from sqlalchemy.schema import CreateColumn, CreateIndex, CreateTable
 
 from lembas_core.errors import NewerDatabase, StoreError
+from lembas_core.frozen import frozen
 from lembas_core.store.tables import SCHEMA, metadata
 
 __all__ = ("INDEXES", "SEARCH", "Found", "Present", "additions", "check", "manual_steps", "stamps")
@@ -28,7 +29,7 @@ INDEXES: Final = {
 """Indexes that SQLAlchemy would need both dialects loaded for."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Found:
     """A column of the database. `kind` is its declared type in capitals."""
 
@@ -37,7 +38,7 @@ class Found:
     has_default: bool
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Present:
     """What is in a database.
 

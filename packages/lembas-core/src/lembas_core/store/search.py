@@ -8,13 +8,13 @@ for. A rare word is in fewer rows than that, so there all of them compete.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Final, NamedTuple
 
 from sqlalchemy import Connection
 
 from lembas_core.errors import Invalid
+from lembas_core.frozen import frozen
 from lembas_core.store.columns import clean
 from lembas_core.store.snippets import cut
 from lembas_core.store.words import Piece, aligned, count, pieces, spans
@@ -27,7 +27,7 @@ _LOOKED_AT: Final = 5000  # characters of a message that count towards its rank
 _TITLE: Final = 1.5  # a word in a title weighs more than one in a message
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen(kw_only=True)
 class Hit:
     r"""A message or a title that holds what was asked for.
 

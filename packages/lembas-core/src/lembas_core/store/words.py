@@ -11,10 +11,11 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Iterator
-from dataclasses import dataclass
 from functools import cache, lru_cache
 from itertools import islice
 from typing import Final
+
+from lembas_core.frozen import frozen
 
 __all__ = (
     "GAP",
@@ -111,7 +112,7 @@ def pairs_of(run: str) -> tuple[str, ...]:
     return tuple(run[i : i + 2] for i in range(max(1, len(run) - 1)))
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Piece:
     """One thing that a hit must hold: words in a row, or a run of an unspaced script.
 

@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from http import HTTPStatus
 
 import anyio
 from anyio.abc import ByteStream
 from anyio.streams.buffered import BufferedByteReceiveStream
 
+from lembas_core.frozen import frozen
+
 __all__ = ("Incoming", "Outgoing", "receive")
 
 LONGEST_HEAD = 65_536
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Incoming:
     """A request as it came: header names in lower case."""
 

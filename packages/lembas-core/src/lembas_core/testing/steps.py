@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import threading
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from itertools import pairwise
 from typing import Any
 
@@ -13,6 +13,7 @@ import anyio
 
 from lembas_core.endpoints.values import Finish, Part, ReasoningPart, RecastPart, TextPart, Usage
 from lembas_core.errors import EndpointError
+from lembas_core.frozen import frozen
 from lembas_core.tools.threads import in_thread
 
 __all__ = (
@@ -38,14 +39,14 @@ __all__ = (
 )
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Parts:
     """What arrives, piece by piece."""
 
     parts: tuple[Part, ...]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Call:
     """A tool call; `arguments` is JSON text as the model wrote it."""
 
@@ -55,14 +56,14 @@ class Call:
     problem: str = ""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Used:
     """Tokens that are reported at the end."""
 
     usage: Usage
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Fault:
     """An error; nothing comes after it."""
 
@@ -73,7 +74,7 @@ Signal = anyio.Event | threading.Event
 """An event of this event loop, or one that another thread may set or wait for."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Pause:
     """Wait for `until`; `reached` is set when the script has come here."""
 
@@ -90,14 +91,14 @@ class Pause:
             await self.until.wait()
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Stop:
     """Why the stream ends, where it is not `stop` or `tool_calls`."""
 
     finish: Finish
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Raw:
     """The body of a response as bytes, piece by piece: the only item of its step, for `serve_script`."""
 

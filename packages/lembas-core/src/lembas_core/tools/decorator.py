@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import dataclass
 from functools import partial
 from typing import Any, Generic, ParamSpec, TypeVar, overload
 
+from lembas_core.frozen import frozen
 from lembas_core.tools.docstring import described
 from lembas_core.tools.schema import Arguments, BadArguments
 from lembas_core.tools.threads import in_thread
@@ -19,7 +19,7 @@ P = ParamSpec("P")
 R = TypeVar("R")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen(kw_only=True)
 class FunctionTool(Tool, Generic[P, R]):
     """A tool made of a function; calling it calls the function."""
 

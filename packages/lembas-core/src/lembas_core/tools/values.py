@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Awaitable, Callable, Iterator, Mapping
-from dataclasses import dataclass
 from typing import Any, Final, Literal
 
 from lembas_core.endpoints.values import ToolSpec
+from lembas_core.frozen import frozen
 
 __all__ = ("RESULT_CHARACTERS", "Prompt", "Risk", "Tool", "ToolResult", "Toolset")
 
@@ -20,7 +20,7 @@ Risk = Literal["read", "write", "execute", "network"]
 """What a tool may do to the world; a permission is decided from it."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Prompt:
     """Something the model asks: `choices` may be empty (free text); `multiple` allows several choices."""
 
@@ -30,7 +30,7 @@ class Prompt:
     multiple: bool = False
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class ToolResult:
     """What a model is told of a call."""
 
@@ -42,7 +42,7 @@ def _no_mistake(_arguments: Mapping[str, Any]) -> str:
     return ""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen(kw_only=True)
 class Tool:
     """Something a model may call.
 
