@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import secrets
+import os
 import threading
 import time
 
@@ -22,7 +22,7 @@ def new_id() -> str:
         stamp = (time.time_ns() << 12) // 1_000_000
         _last = stamp = max(stamp, _last + 1)
     milliseconds, fraction = stamp >> 12, stamp & 0xFFF
-    tail = (0b10 << 62) | secrets.randbits(62)
+    tail = (0b10 << 62) | (int.from_bytes(os.urandom(8), "big") >> 2)
     whole = (milliseconds << 80) | (0x7 << 76) | (fraction << 64) | tail
     text = f"{whole:032x}"
     return f"{text[:8]}-{text[8:12]}-{text[12:16]}-{text[16:20]}-{text[20:]}"

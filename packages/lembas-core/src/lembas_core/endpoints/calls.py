@@ -7,8 +7,8 @@ index, then the order in which pieces come. A piece with a name begins a call un
 from __future__ import annotations
 
 import json
+import os
 import re
-import secrets
 import string
 from collections.abc import Iterable
 from typing import Any, Final, cast
@@ -131,7 +131,7 @@ class CallAssembler:
 
     def _new_id(self) -> str:
         # Nine letters and digits: the one form that every endpoint accepts (Mistral insists on it).
-        while (made := "".join(secrets.choice(_ALPHABET) for _ in range(9))) in self._taken:
+        while (made := "".join([_ALPHABET[n % len(_ALPHABET)] for n in os.urandom(9)])) in self._taken:
             pass
         return made
 
