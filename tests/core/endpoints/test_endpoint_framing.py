@@ -5,14 +5,11 @@ from __future__ import annotations
 import gzip
 import json
 import zlib
-from itertools import pairwise
 from typing import Any
 
-import h11
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from lembas_core.endpoints.chunks import ChunkDecoder
 from lembas_core.endpoints.framing import Framing
 from lembas_core.endpoints.inflating import inflater_for
 from lembas_core.endpoints.ndjson import LineDecoder
@@ -189,60 +186,3 @@ def test_scrubbed_text_can_be_stored_and_is_the_same_however_it_is_cut(
 def test_json_is_read_with_some_forgiveness(payload: bytes, value: Any) -> None:
     assert load(payload) == value
     assert json.dumps(load(payload)) == json.dumps(value)
-
-
-def dechunked(stream: bytes, places: list[int]) -> tuple[bytes, bool, bool]:
-    decoder = ChunkDecoder()
-    edges = [0, *sorted(place % (len(stream) + 1) for place in places), len(stream)]
-    body = b"".join(decoder.feed(stream[a:b]) for a, b in pairwise(edges))
-    return body, decoder.done, bool(decoder.fault)
-
-
-def dechunked_by_h11(stream: bytes) -> tuple[bytes, bool, bool]:
-    http = h11.Connection(h11.CLIENT)
-    http.send(h11.Request(method="GET", target="/", headers=[("host", "x")]))
-    http.send(h11.EndOfMessage())
-    http.receive_data(b"HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n" + stream)
-    http.next_event()
-    body = b""
-    try:
-        while isinstance(event := http.next_event(), h11.Data):
-            body += event.data
-    except h11.RemoteProtocolError:
-        return body, False, True
-    return body, isinstance(event, h11.EndOfMessage), False
-
-
-DATA = [b"3\r\nabc\r\n", b"A;x=y\r\n0123456789\r\n", b"001 \r\n\n\r\n", b"4\r\n\r\n\r\n\r\n"]
-CHUNK = st.sampled_from([*DATA, b"0\r\n\r\n", b"0;x\r\nA: b\r\n\r\n"])
-
-
-@given(
-    st.lists(CHUNK, max_size=5).map(b"".join), st.integers(0, 200), st.lists(st.integers(0, 300), max_size=6)
-)
-def test_chunks_are_joined_as_h11_does_however_they_are_cut(
-    stream: bytes, end: int, places: list[int]
-) -> None:
-    stream = stream[: end or None]
-    assert dechunked(stream, places) == dechunked_by_h11(stream)
-
-
-@pytest.mark.parametrize(
-    "broken",
-    [b"zz\r\n", b"\r\n", b"-1\r\n", b"0x3\r\nabc\r\n", b"1_0\r\n", b"f" * 40 + b"\r\n", b"3\r\nabcd\r\n"],
-)
-def test_chunks_that_are_broken_are_refused_after_the_data_before(broken: bytes) -> None:
-    body, done, fault = dechunked(b"2\r\nhi\r\n" + broken, [])
-    assert (body[:2], done, fault) == (b"hi", False, True)
-    assert dechunked_by_h11(b"2\r\nhi\r\n" + broken)[2]
-
-
-@pytest.mark.parametrize("endless", [b"1" * 10_000, b"1;" + b"x" * 10_000, b"0\r\n" + b"a: b\r\n" * 500])
-def test_chunks_without_end_are_refused(endless: bytes) -> None:
-    assert dechunked(endless, [])[2]
-
-
-def test_what_follows_the_last_chunk_is_left() -> None:
-    decoder = ChunkDecoder()
-    assert decoder.feed(b"2\r\nhi\r\n0\r\n\r\nHTTP/1.1") == b"hi"
-    assert (decoder.done, decoder.rest) == (True, b"HTTP/1.1")

@@ -66,7 +66,10 @@ async def serve_http(
     url = f"http://{_bracketed(host)}:{bound.getsockname()[1]}{PATH}"
     if listening is not None:
         listening(url)
-    config = uvicorn.Config(app, log_level="warning", timeout_graceful_shutdown=GRACE, server_header=False)
+    # h11, since it bounds the head of a request; uvicorn's choice, httptools, does not.
+    config = uvicorn.Config(
+        app, http="h11", log_level="warning", timeout_graceful_shutdown=GRACE, server_header=False
+    )
     await _Uvicorn(config).serve(sockets=[bound])
 
 

@@ -1,4 +1,4 @@
-"""HTTP/1.1 over h11 and anyio, made for streams: what one read of the socket brought is one piece.
+"""HTTP/1.1 over llhttp and anyio, made for streams: what one read of the socket brought is one piece.
 
 A general HTTP client gives a body as the server framed it, each chunk through layers of generators: a burst
 costs three times as much, and its import alone as much as everything else a first question needs. Redirects,
@@ -16,15 +16,13 @@ from typing import Final, cast
 
 import anyio
 import anyio.abc
-import h11
 from anyio.abc import SocketAttribute
 
-from lembas_core.endpoints.chunks import ChunkDecoder
+from lembas_core.endpoints.http1 import Response
 
 __all__ = ("Connection", "Connections", "Dropped", "NoConnection", "NotHTTP")
 
 _READ: Final = 64 << 10
-_MAX_HEAD: Final = 100 << 10
 _MOST_IDLE: Final = 20
 _IDLE_SECONDS: Final = 30.0
 _AT_ONCE_SECONDS: Final = 1.0
@@ -71,7 +69,7 @@ class Connections:
         self._idle: list[Connection] = []
         self._tls: ssl.SSLContext | None = None
 
-    async def ask(self, request: h11.Request, body: bytes) -> Connection:
+    async def ask(self, request: bytes) -> Connection:
         """Send a request and read the head of its answer; give the connection back when its body is read.
 
         When a connection that was kept ends at once and without a byte, the server had closed it meanwhile,
@@ -86,14 +84,14 @@ class Connections:
         if kept is not None:
             begun = anyio.current_time()
             try:
-                await kept.ask(request, body)
+                await kept.ask(request)
             except _Unanswered:
                 if anyio.current_time() - begun > _AT_ONCE_SECONDS:
                     raise
             else:
                 return kept
         made = Connection(await self._open())
-        await made.ask(request, body)
+        await made.ask(request)
         return made
 
     async def give_back(self, connection: Connection) -> None:
@@ -143,10 +141,8 @@ class Connection:
     """One connection: requests on it follow one another.
 
     Attributes:
-        head: The head of the answer that is being read.
+        response: What is being read.
     """
-
-    head: h11.Response
 
     def __init__(self, stream: anyio.abc.ByteStream) -> None:
         self._stream = stream
@@ -155,11 +151,9 @@ class Connection:
 
     def _begin(self) -> None:
         """Be ready for an exchange."""
-        self._http = h11.Connection(h11.CLIENT, max_incomplete_event_size=_MAX_HEAD)
-        self._chunks: ChunkDecoder | None = None
-        self._early = b""  # what came of the chunks together with the head
+        self.response = Response()
+        self._body = b""  # what is read of it and not given yet
         self._heard = False
-        self._fault: Dropped | NotHTTP | None = None
 
     def is_usable(self) -> bool:
         """Whether the server has not closed it, as far as can be seen from here."""
@@ -171,18 +165,13 @@ class Connection:
 
     def is_reusable(self) -> bool:
         """Whether the exchange on it came to a good end; then it is ready for the next one."""
-        if self._chunks is not None:
-            ended, more = self._chunks.done, self._chunks.rest
-        else:
-            ended, more = self._http.their_state is h11.DONE, self._http.trailing_data[0]
-        # h11 is done on our side only while neither side asked for the connection to be closed.
-        if not ended or more or self._http.our_state is not h11.DONE:
+        if not self.response.keeps:
             return False
         self._begin()
         self._since = anyio.current_time()
         return True
 
-    async def ask(self, request: h11.Request, body: bytes) -> None:
+    async def ask(self, request: bytes) -> None:
         """Send a request and read the head of its answer; the body is read later.
 
         Raises:
@@ -190,13 +179,12 @@ class Connection:
             NotHTTP: The answer is no HTTP.
         """
         try:
-            await self._send(request, body)
-            self.head = await self._read_head()
+            await self._send(request)
+            while not self.response.status:
+                await self._read()
         except BaseException:
             await self.drop()
             raise
-        if self._http.their_state is h11.SEND_BODY and b"transfer-encoding" in dict(self.head.headers):
-            self._chunks, self._early = ChunkDecoder(), self._http.trailing_data[0]
 
     async def drop(self) -> None:
         """Close at once, whatever is still under way."""
@@ -209,73 +197,35 @@ class Connection:
             Dropped: The connection ended before the body did.
             NotHTTP: The body is not framed as HTTP has it.
         """
-        if self._chunks is not None:
-            return await self._piece_of_chunks(self._chunks)
-        while True:
-            if data := self._data():
-                return data
-            if self._http.their_state is not h11.SEND_BODY:
-                return None
-            self._http.receive_data(await self._receive())
+        while not (self._body or self.response.done):
+            await self._read()
+        piece, self._body = self._body, b""
+        return piece or None
 
-    async def _piece_of_chunks(self, chunks: ChunkDecoder) -> bytes | None:
-        while not chunks.done:
-            if chunks.fault:
-                raise NotHTTP(chunks.fault)
-            data, self._early = self._early or await self._receive(), b""
-            if not data:
-                raise Dropped(_CLOSED)
-            if piece := chunks.feed(data):
-                return piece
-        return None
-
-    def _data(self) -> bytes:
-        """The data that was read already; a fault behind it waits until the data is out."""
-        if self._fault is not None:
-            raise self._fault
-        joined: list[bytes] = []
+    async def _send(self, request: bytes) -> None:
         try:
-            while isinstance(event := self._next(), h11.Data):
-                joined.append(event.data)
-        except (Dropped, NotHTTP) as error:
-            if not joined:
-                raise
-            self._fault = error
-        return b"".join(joined)
-
-    async def _send(self, request: h11.Request, body: bytes) -> None:
-        events = (request, h11.Data(data=body), h11.EndOfMessage())
-        try:
-            await self._stream.send(b"".join(self._http.send(event) or b"" for event in events))
+            await self._stream.send(request)
         except (anyio.BrokenResourceError, anyio.ClosedResourceError):
             # A server may refuse a request before it has read all of it: its answer is there to be read.
             return
 
-    async def _read_head(self) -> h11.Response:
-        while not isinstance(event := self._next(), h11.Response):
-            if event is not h11.NEED_DATA:
-                continue
-            data = await self._receive()
-            if not data:
-                raise (Dropped if self._heard else _Unanswered)(_CLOSED)
-            self._heard = True
-            self._http.receive_data(data)
-        return event
-
-    def _next(self) -> h11.Event | type[h11.NEED_DATA] | type[h11.PAUSED]:
+    async def _read(self) -> None:
+        """Read once; what came before a fault is given before it is raised."""
+        if self.response.fault:
+            raise NotHTTP(self.response.fault)
         try:
-            return self._http.next_event()
-        except h11.RemoteProtocolError as error:
-            raise (Dropped if "closed" in str(error) else NotHTTP)(str(error)) from error
-
-    async def _receive(self) -> bytes:
-        """What the next read brings; nothing when the server has closed its side."""
-        try:
-            return await self._stream.receive(_READ)
+            data = await self._stream.receive(_READ)
         except anyio.EndOfStream:
-            return b""
+            if not self.response.close():
+                raise self._dropped() from None
         except (anyio.BrokenResourceError, anyio.ClosedResourceError, ssl.SSLError) as error:
-            raise (Dropped if self._heard else _Unanswered)(_CLOSED) from error
+            raise self._dropped() from error
+        else:
+            self._heard = True
+            self._body = self.response.feed(data)
+
+    def _dropped(self) -> Dropped:
+        return (Dropped if self._heard else _Unanswered)(_CLOSED)
 
 
 def _reason(error: BaseException) -> str:

@@ -12,10 +12,10 @@ from typing import Final
 from urllib.parse import urlsplit
 
 import anyio
-import h11
 
 from lembas_core.endpoints.connections import Connection, Connections, Dropped, NoConnection, NotHTTP
 from lembas_core.endpoints.faults import Faults
+from lembas_core.endpoints.http1 import encode
 from lembas_core.endpoints.inflating import Inflater, inflater_for
 from lembas_core.errors import EndpointError
 
@@ -55,11 +55,10 @@ class Transport:
         Raises:
             EndpointError: No answer came.
         """
-        length = [] if body is None else [("content-length", str(len(body)))]
-        request = h11.Request(method=method, target=urlsplit(url).path, headers=[*self._headers, *length])
+        request = encode(method, urlsplit(url).path, self._headers, body)
         try:
             with anyio.fail_after(seconds):
-                connection = await self._connections.ask(request, body or b"")
+                connection = await self._connections.ask(request)
         except TimeoutError:
             raise self._faults.silent(seconds) from None
         except NoConnection as error:
@@ -78,10 +77,8 @@ class Answer:
     """
 
     def __init__(self, connection: Connection, home: Connections, faults: Faults) -> None:
-        self.status: int = connection.head.status_code
-        self.headers: Mapping[str, str] = {
-            name.decode("ascii"): value.decode("latin-1") for name, value in connection.head.headers
-        }
+        self.status: int = connection.response.status
+        self.headers: Mapping[str, str] = connection.response.headers
         self._connection = connection
         self._home = home
         self._faults = faults
