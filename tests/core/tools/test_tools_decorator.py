@@ -199,3 +199,19 @@ def test_a_toolset_keeps_its_order() -> None:
     assert len(toolset) == 2
     assert toolset.get("move") is move
     assert toolset.get("look") is None
+
+
+@pytest.mark.parametrize("risk", ["Write", "exec", "", None])
+def test_a_risk_that_is_none_is_refused(risk: Any) -> None:
+    def remove(path: str) -> str:
+        """Remove a file."""
+        return path
+
+    with pytest.raises(ValueError, match="'remove' cannot have the risk"):
+        tool(risk=risk)(remove)
+
+
+@pytest.mark.parametrize("given", ["clock", print, lambda: None])
+def test_what_is_no_tool_is_told_as_such(given: Any) -> None:
+    with pytest.raises(TypeError, match=r"is no tool: decorate a function with @tool\."):
+        Toolset(add_note, given)

@@ -65,7 +65,7 @@ def tool(
 
     Raises:
         TypeError: A parameter cannot be sent by a model.
-        ValueError: There is no description, or the name is not one for a tool.
+        ValueError: There is no description, no such risk, or the name is not one for a tool.
     """
 
     def make(function: Callable[P, R]) -> FunctionTool[P, R]:

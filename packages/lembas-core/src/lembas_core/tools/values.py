@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Awaitable, Callable, Iterator, Mapping
-from typing import Any, Final, Literal
+from typing import Any, Final, Literal, get_args
 
 from lembas_core.endpoints.values import ToolSpec
 from lembas_core.frozen import frozen
@@ -47,7 +47,7 @@ class Tool:
     """Something a model may call.
 
     Raises:
-        ValueError: The name is not one that every endpoint accepts.
+        ValueError: The name is not one that every endpoint accepts, or there is no such risk.
 
     Attributes:
         name: Letters, digits, `_` and `-`, at most 64; unique among the tools that are offered together.
@@ -76,6 +76,12 @@ class Tool:
             raise ValueError(
                 f"A tool cannot be called {self.name[:80]!r}: use up to 64 letters, digits, _ and -."
             )
+        # Permissions go by the exact word: a misspelt one would run without asking anybody.
+        if self.risk not in get_args(Risk):
+            raise ValueError(
+                f"The tool {self.name!r} cannot have the risk {self.risk!r}: "
+                "say read, write, execute or network."
+            )
 
     @property
     def spec(self) -> ToolSpec:
@@ -87,12 +93,16 @@ class Toolset:
     """Tools in a fixed order with unique names: exactly what a request offers and what may run.
 
     Raises:
+        TypeError: Something is no tool, such as a function that was not decorated.
         ValueError: Two tools have the same name.
     """
 
     __slots__ = ("_tools", "specs")
 
     def __init__(self, *tools: Tool) -> None:
+        for given in tools:
+            if not isinstance(given, Tool):  # pyright: ignore[reportUnnecessaryIsInstance]
+                raise TypeError(f"{given!r} is no tool: decorate a function with @tool.")
         self._tools = {tool.name: tool for tool in tools}
         if len(self._tools) < len(tools):
             names = [tool.name for tool in tools]
