@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from typing import Any
 
 import pytest
 from lembas_core.endpoints.values import Image, Message, Parameters
@@ -67,3 +68,9 @@ def test_asking_without_tools_loads_no_pydantic() -> None:
     )
     found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert found.stdout.strip() == "[]"
+
+
+@pytest.mark.parametrize("model", ["qwen3:8b", None])
+async def test_a_name_in_place_of_a_model_is_told_as_such(model: Any) -> None:
+    with pytest.raises(TypeError, match=r"must be a model such as Endpoint\(url\)\.model\(name\)"):
+        await ask("Hi", model=model)

@@ -42,7 +42,11 @@ async def ask(
 
     Raises:
         EndpointError: The reply failed; `partial` holds what had arrived.
+        TypeError: `model` is something else, such as the name of one.
     """
+    if not hasattr(model, "stream"):
+        # Told here, since a script names models everywhere else; only an instance can look a name up.
+        raise TypeError(f"`model` must be a model such as Endpoint(url).model(name), not {model!r}.")
     messages = [Message("system", system)] if system else []
     messages.append(Message("user", prompt, images=tuple(images)))
     state = ReplyState()
