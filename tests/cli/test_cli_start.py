@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib.metadata
 import json
+import shlex
 import subprocess
 import sys
 
@@ -119,3 +120,26 @@ def test_completion_completes(lembas: Command) -> None:
     environment = {"_LEMBAS_COMPLETE": "bash_complete", "COMP_WORDS": "lembas con", "COMP_CWORD": "1"}
     done = Command(lembas.home, environment=environment).run()
     assert [line.split(",")[-1] for line in done.stdout.splitlines()] == ["connections", "config"]
+
+
+def test_ctrl_c_while_starting_ends_in_silence(lembas: Command) -> None:
+    folder = lembas.home / "interrupting"
+    folder.mkdir()
+    (folder / "click.py").write_text("raise KeyboardInterrupt\n")
+    done = Command(lembas.home, environment={"PYTHONPATH": str(folder)}).run("ask", "x")
+    assert (done.returncode, done.stdout, done.stderr) == (130, "", "")
+
+
+def test_a_closed_stdout_is_no_failure(lembas: Command) -> None:
+    with serve_script([text("Hi.")]) as server:
+        for arguments in (["--version"], ["ask", "x", "--url", server.url]):
+            done = subprocess.run(
+                f"{shlex.join(lembas.command(*arguments))} </dev/null >&-",
+                shell=True,
+                env=lembas.env(),
+                cwd=lembas.home,
+                stderr=subprocess.PIPE,
+                check=False,
+                timeout=60,
+            )
+            assert (done.returncode, done.stderr) == (0, b"")
