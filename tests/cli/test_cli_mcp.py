@@ -39,3 +39,9 @@ def test_an_address_for_others_without_a_token_is_refused(lembas: Command) -> No
     done = lembas.run("mcp", "--http", "--host", "0.0.0.0")
     assert (done.returncode, done.stdout) == (2, "")
     assert "give a token" in done.stderr
+
+
+def test_a_port_that_cannot_be_is_refused(lembas: Command) -> None:
+    done = lembas.run("mcp", "--http", "--port", "99999")
+    assert (done.returncode, done.stdout) == (2, "")
+    assert "99999 is not in the range" in done.stderr

@@ -18,7 +18,13 @@ __all__ = ("mcp",)
 @click.command()
 @click.option("--http", "over_http", is_flag=True, help="Serve streamable HTTP instead of stdio.")
 @click.option("--host", default="127.0.0.1", show_default=True, help="The address to listen on, with --http.")
-@click.option("--port", default=8421, show_default=True, help="The port to listen on, with --http.")
+@click.option(
+    "--port",
+    type=click.IntRange(0, 65535),
+    default=8421,
+    show_default=True,
+    help="The port to listen on, with --http.",
+)
 @click.option("--legacy", is_flag=True, help="Refuse server/discover, for clients that stumble over it.")
 @pass_session
 def mcp(session: Session, over_http: bool, host: str, port: int, legacy: bool) -> None:
