@@ -62,7 +62,7 @@ def tests(session: nox.Session) -> None:
     """All tests; arguments after -- go to pytest."""
     develop(session)
     session.run("python", "scripts/install-test-tools")
-    session.run("pytest", *session.posargs)
+    session.run("pytest", "--durations=15", *session.posargs)
 
 
 @nox.session(venv_backend="none")
