@@ -296,6 +296,12 @@ async def test_a_url_of_another_kind_is_refused() -> None:
         await Store.open("mysql://localhost/x")
 
 
+async def test_postgresql_without_its_driver_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "psycopg", None)
+    with pytest.raises(StoreError, match=r"pip install 'lembas-core\[postgres\]'"):
+        await Store.open("postgresql://localhost/x")
+
+
 async def test_a_new_folder_is_for_its_owner_alone(tmp_path: Path) -> None:
     await fill(tmp_path / "new" / "lembas.db")
     assert mode(tmp_path / "new") == "700"

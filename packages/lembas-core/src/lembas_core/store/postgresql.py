@@ -32,13 +32,17 @@ class PostgreSQL:
         self._place = place
         # One moment per transaction, and whoever changes what another has just changed starts again:
         # the nearest to SQLite's one writer that does not make every writer wait for every other.
-        self._engine = create_engine(
-            place.url,
-            pool_size=_CONNECTIONS,
-            max_overflow=0,
-            pool_pre_ping=True,
-            isolation_level="REPEATABLE READ",
-        )
+        try:
+            self._engine = create_engine(
+                place.url,
+                pool_size=_CONNECTIONS,
+                max_overflow=0,
+                pool_pre_ping=True,
+                isolation_level="REPEATABLE READ",
+            )
+        except ImportError as error:
+            extra = "pip install 'lembas-core[postgres]'"
+            raise StoreError(f"The database {place.shown} needs the `postgres` extra: {extra}.") from error
         self._readers = self._engine.execution_options(postgresql_readonly=True)
         # Whoever waited for another process to change the schema must see what that one has made.
         self._changing = self._engine.execution_options(isolation_level="READ COMMITTED")
