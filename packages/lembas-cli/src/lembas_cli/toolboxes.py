@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import importlib.util
 from collections.abc import Iterable
 from pathlib import Path
@@ -10,6 +9,7 @@ from types import ModuleType
 from typing import TYPE_CHECKING
 
 from lembas_core.errors import Invalid, NotFound
+from lembas_core.near import near
 
 if TYPE_CHECKING:
     from lembas_core.tools.values import Tool, Toolset
@@ -46,9 +46,8 @@ def _builtin(name: str) -> Tool:
     tools = builtin_tools()
     if name in tools:
         return tools[name]
-    near = difflib.get_close_matches(name, tools, 1)
-    hint = f"Did you mean {near[0]!r}?" if near else f"There are {', '.join(sorted(tools))}."
-    raise NotFound(f"There is no tool called {name!r}. {hint}")
+    hint = near(name, tools) or f" There are {', '.join(sorted(tools))}."
+    raise NotFound(f"There is no tool called {name!r}.{hint}")
 
 
 def _from_file(path: Path, wanted: str) -> list[Tool]:

@@ -22,6 +22,7 @@ from typing import Any, Final
 
 from lembas_core.errors import Invalid
 from lembas_core.frozen import frozen
+from lembas_core.near import near
 
 __all__ = ("Config",)
 
@@ -174,12 +175,9 @@ def _parsed(raw: bytes, path: Path) -> dict[str, Any]:
 
 
 def _checked(content: dict[str, Any], path: Path) -> dict[str, Any]:
-    import difflib
-
     for key in content:
         if key not in _FILE_KEYS:
-            near = difflib.get_close_matches(key, _FILE_KEYS, 1)
-            hint = f" Did you mean {near[0]!r}?" if near else " Settings go below [settings]."
+            hint = near(key, _FILE_KEYS) or " Settings go below [settings]."
             raise Invalid(f"The configuration file {path} has an unknown key {key!r}.{hint}")
     return content
 

@@ -26,7 +26,7 @@ from lembas_core.settings.addresses import (
 )
 from lembas_core.settings.catalogue import Kept, Kind, read_connections
 from lembas_core.settings.local import LOCAL
-from lembas_core.settings.near import near
+from lembas_core.near import near
 from lembas_core.settings.values import ConnectionInfo, ConnectionTest
 from lembas_core.store import Store, tables
 

@@ -19,7 +19,7 @@ from lembas_core.ids import new_id
 from lembas_core.settings.catalogue import Kept
 from lembas_core.settings.discovery import Discovery
 from lembas_core.settings.local import LOCAL, LocalModels
-from lembas_core.settings.near import near
+from lembas_core.near import near
 from lembas_core.settings.pool import Endpoints
 from lembas_core.settings.registry import InstanceSettings
 from lembas_core.settings.service import Settings

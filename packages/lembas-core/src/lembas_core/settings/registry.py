@@ -13,7 +13,7 @@ from typing import Any, Final, Literal, NamedTuple
 
 from lembas_core.errors import Invalid, NotFound
 from lembas_core.frozen import frozen
-from lembas_core.settings.near import near
+from lembas_core.near import near
 
 __all__ = ("REGISTRY", "InstanceSettings", "Setting", "checked", "setting")
 
