@@ -14,7 +14,6 @@ from lembas_core.settings.local import LOCAL
 __all__ = ("checked_headers", "checked_key", "checked_name", "checked_url", "mask", "name_from")
 
 _NAME = re.compile(r"[^\s/\x00-\x1f\x7f]{1,64}")
-_LOOPBACK = ("localhost", "127.0.0.1", "::1")
 
 
 def checked_url(url: str) -> str:
@@ -56,8 +55,8 @@ def checked_name(name: str) -> str:
 def name_from(url: str) -> str:
     """A name from a base URL that was checked: the host, or its last words before the ending."""
     host = urlsplit(url).hostname or "endpoint"
-    if host in _LOOPBACK or re.fullmatch(r"[\d.]+|.*:.*", host):
-        return host.replace(":", ".") if host not in _LOOPBACK else "localhost"
+    if ":" in host or re.fullmatch(r"[\d.]+", host):
+        return host
     labels = host.removeprefix("www.").removeprefix("api.").split(".")
     return labels[-2] if len(labels) > 1 else labels[0]
 
