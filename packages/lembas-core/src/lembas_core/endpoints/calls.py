@@ -13,6 +13,7 @@ import string
 from collections.abc import Iterable
 from typing import Any, Final, cast
 
+from lembas_core.arguments import parse_arguments
 from lembas_core.endpoints.values import ToolCall
 from lembas_core.endpoints.wire import load, scrubbed
 
@@ -23,7 +24,6 @@ MAX_CALLS: Final = 64
 
 _MAX_NAME: Final = 256
 _MAX_ARGUMENTS: Final = 4 << 20
-_MAX_DEPTH: Final = 64
 _MAX_CHECKS: Final = 64
 _ID: Final = re.compile(r"[\x21-\x7e]{1,128}")
 _NUL: Final = re.compile(r"(?<!\\)((?:\\\\)*)\\u0000")
@@ -198,64 +198,31 @@ def _as_text(arguments: object) -> str:
         return "[]"
 
 
-class _Duplicate(ValueError):
-    """An object has a key twice: what is shown and what runs could differ."""
-
-
-def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    made = dict(pairs)
-    if len(made) != len(pairs):
-        raise _Duplicate
-    return made
-
-
-def _refuse(constant: str) -> None:
-    raise ValueError(f"{constant} is no JSON")
-
-
 def checked(call_id: str, name: str, arguments: str, problem: str = "") -> ToolCall:
     """The call, with a sentence for the model when its arguments are no usable JSON object."""
-    text = _NUL.sub(r"\1\\ufffd", scrubbed(arguments).strip())
+    text = _clean(arguments)
     if problem or not name:
         return ToolCall(call_id, name, text, problem or "The call names no tool.")
     if text in ("", "null"):
         return ToolCall(call_id, name)
-    value: Any = None
+    inner = _unpacked(text)
+    value, problem = parse_arguments(inner)
+    if problem:
+        return ToolCall(call_id, name, text, problem)
+    if "\\u" in inner:
+        inner = scrubbed(json.dumps(value, ensure_ascii=False))
+    return ToolCall(call_id, name, inner)
+
+
+def _clean(text: str) -> str:
+    return _NUL.sub(r"\1\\ufffd", scrubbed(text).strip())
+
+
+def _unpacked(text: str) -> str:
+    """Arguments that were packed into a JSON string, as some endpoints do; others as they are."""
+    if not text.startswith('"'):
+        return text
     try:
-        value = _parsed(text)
-        if isinstance(value, str):
-            text = scrubbed(value)
-            value = _parsed(text)
-        problem = _unusable(value)
-    except _Duplicate:
-        problem = "The arguments name a field twice. Send the call again with each field once."
-    except RecursionError:
-        problem = "The arguments are nested too deeply."
-    except ValueError as error:
-        problem = f"The arguments are no valid JSON ({error}). Send the call again with one JSON object."
-    if not problem and "\\u" in text:
-        text = scrubbed(json.dumps(value, ensure_ascii=False))
-    return ToolCall(call_id, name, text, problem)
-
-
-def _parsed(text: str) -> Any:
-    return json.loads(text, object_pairs_hook=_unique, parse_constant=_refuse)
-
-
-def _unusable(value: Any) -> str:
-    """Why `value` cannot be the arguments of a call; "" when it can."""
-    if not isinstance(value, dict):
-        return "The arguments must be one JSON object. Send the call again."
-    level: list[Any] = [cast("dict[str, Any]", value)]
-    for _ in range(_MAX_DEPTH):
-        level = [inner for outer in level for inner in _inner(outer)]
-        if not level:
-            return ""
-    return "The arguments are nested too deeply."
-
-
-def _inner(value: Any) -> list[Any]:
-    values = (
-        list(cast("dict[str, Any]", value).values()) if isinstance(value, dict) else cast("list[Any]", value)
-    )
-    return [inner for inner in values if isinstance(inner, (dict, list))]
+        return _clean(json.loads(text))
+    except ValueError:
+        return text

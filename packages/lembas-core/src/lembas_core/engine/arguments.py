@@ -5,8 +5,9 @@ from __future__ import annotations
 import json
 import re
 from dataclasses import replace
-from typing import Any, NoReturn, cast
+from typing import Any, cast
 
+from lembas_core.arguments import parse_arguments
 from lembas_core.endpoints.values import ToolCall
 
 __all__ = ("bare", "decoded", "quoted", "replayable")
@@ -16,20 +17,12 @@ QUOTED_CHARACTERS = 500
 
 
 def decoded(call: ToolCall) -> tuple[dict[str, Any], str, str]:
-    """The arguments as values, as the text to show (made of those values), and "" or what is wrong with them.
-
-    Two values under one name are refused: a reader would see one and the tool might take the other.
-    """
+    """The arguments as values, as the text to show (made of those values), and "" or what is wrong."""
     if call.problem:
         return {}, call.arguments, call.problem
-    try:
-        value = json.loads(call.arguments.strip() or "{}", object_pairs_hook=_once, parse_constant=_not_json)
-    except RecursionError:
-        return {}, call.arguments, "The arguments are nested too deeply."
-    except ValueError as error:
-        return {}, call.arguments, f"The arguments are not valid JSON ({error})."
-    if not isinstance(value, dict):
-        return {}, call.arguments, "The arguments must be one JSON object."
+    value, problem = parse_arguments(call.arguments.strip() or "{}")
+    if problem:
+        return {}, call.arguments, problem
     shown = _LONE_SURROGATE.sub("\ufffd", json.dumps(value, ensure_ascii=False))
     return json.loads(shown), shown, ""
 
@@ -52,16 +45,3 @@ def replayable(call: ToolCall) -> ToolCall:
 def quoted(arguments: str) -> str:
     """What the model wrote, for a result that says why it cannot be used."""
     return arguments if len(arguments) <= QUOTED_CHARACTERS else f"{arguments[:QUOTED_CHARACTERS]}…"
-
-
-def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    out = dict(pairs)
-    if len(out) < len(pairs):
-        names = [name for name, _ in pairs]
-        twice = next(name for name in names if names.count(name) > 1)
-        raise ValueError(f"{twice!r} is given twice")
-    return out
-
-
-def _not_json(constant: str) -> NoReturn:
-    raise ValueError(f"{constant} is no JSON number")

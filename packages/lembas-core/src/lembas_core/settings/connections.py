@@ -16,6 +16,7 @@ from lembas_core.endpoints.values import ModelInfo
 from lembas_core.errors import Conflict, LembasError, NotFound, SecretMissing
 from lembas_core.ids import new_id
 from lembas_core.keep import KEEP, Keep
+from lembas_core.near import near
 from lembas_core.settings.addresses import (
     checked_headers,
     checked_key,
@@ -26,7 +27,6 @@ from lembas_core.settings.addresses import (
 )
 from lembas_core.settings.catalogue import Kept, Kind, read_connections
 from lembas_core.settings.local import LOCAL
-from lembas_core.near import near
 from lembas_core.settings.values import ConnectionInfo, ConnectionTest
 from lembas_core.store import Store, tables
 

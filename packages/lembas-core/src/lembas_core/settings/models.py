@@ -16,10 +16,10 @@ from lembas_core.endpoints.resolved import Resolved
 from lembas_core.endpoints.values import ModelClient
 from lembas_core.errors import NotFound
 from lembas_core.ids import new_id
+from lembas_core.near import near
 from lembas_core.settings.catalogue import Kept
 from lembas_core.settings.discovery import Discovery
 from lembas_core.settings.local import LOCAL, LocalModels
-from lembas_core.near import near
 from lembas_core.settings.pool import Endpoints
 from lembas_core.settings.registry import InstanceSettings
 from lembas_core.settings.service import Settings
