@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import anyio
 import pytest
-from lembas_core.chats import ChatSetup, RunWith
+from lembas_core.chats import ChatSetup, RunWith, Sent
 from lembas_core.chats.continuing import CONTINUE
 from lembas_core.endpoints.values import Image, Message, Parameters
 from lembas_core.engine.blocks import TextBlock, ToolBlock
@@ -169,6 +169,44 @@ async def test_of_two_turns_sent_at_once_one_is_taken() -> None:
                 tasks.start_soon(send, said)
         assert len(taken) == len(refused) == 1
         assert await house.texts(sent.chat_id) == ["Hi", "Hello", *taken, "ok"]
+
+
+@pytest.mark.parametrize("runs", [False, True])
+@pytest.mark.parametrize("rewind", [False, True])
+async def test_of_two_new_versions_asked_for_at_once_one_is_begun(
+    rewind: bool, runs: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    begun, refused = list[Sent](), list[Conflict]()
+    first = [text("Once"), pause(anyio.Event())] if runs else [text("Once")]
+    async with talk(first, [text("Twice")]) as house:
+        sent = await house.chats.send("A story")
+        await house.settle()
+        chats, both, there = house.chats, anyio.Event(), list[str]()
+        stop_running = chats._stop_running  # pyright: ignore[reportPrivateUsage]
+
+        async def together(chat_id: str) -> None:
+            await stop_running(chat_id)
+            there.append(chat_id)
+            if len(there) == 2:
+                both.set()
+            await both.wait()
+
+        async def again() -> None:
+            try:
+                if rewind:
+                    begun.append(await chats.send("A tale", instead_of=sent.message_id))
+                else:
+                    begun.append(await chats.regenerate(sent.reply_id))
+            except Conflict as error:
+                refused.append(error)
+
+        monkeypatch.setattr(chats, "_stop_running", together)
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(again)
+            tasks.start_soon(again)
+        assert len(begun) == len(refused) == 1
+        assert (await house.wait(begun[0])).view.text == "Twice"
+        assert len(await house.chats.versions(sent.message_id if rewind else sent.reply_id)) == 2
 
 
 async def test_saying_a_turn_differently_keeps_the_earlier_version() -> None:

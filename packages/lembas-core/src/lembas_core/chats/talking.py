@@ -92,7 +92,7 @@ class Talking:
         Raises:
             Invalid: There is neither text nor a picture.
             NotFound: There is no such chat, turn or model.
-            Conflict: The chat's reply is still being written.
+            Conflict: The chat's reply is still being written, or was begun at the same moment.
         """
         setup, run = setup or ChatSetup(), run or RunWith()
         turn = _turn(text, tuple(images))
@@ -126,6 +126,7 @@ class Talking:
         Raises:
             NotFound: There is no such reply or model.
             Invalid: It is a turn of the person's.
+            Conflict: Another reply of the chat was begun at the same moment.
         """
         row, chat = await self._store.read(lambda c: self._reply(c, reply_id))
         answering = await self._answering(chat.id, row.parent_id, run or RunWith(), chat.model)

@@ -103,8 +103,7 @@ def add_turn(
     """
     chat = chat_row(c, person_id, chat_id, lock=True)
     parent = chat.head_id if instead_of is None else parent_of_turn(c, chat_id, instead_of)
-    if instead_of is None and chat.head_id is not None:
-        _require_over(c, chat.head_id, begun.at)
+    _require_over(c, chat.head_id, begun.at)
     _insert_turn(c, chat_id, parent, turn, begun)
     _move(c, chat_id, begun)
 
@@ -125,7 +124,7 @@ def parent_of_turn(c: Connection, chat_id: str, message_id: str) -> str | None:
     return row.parent_id
 
 
-def _require_over(c: Connection, message_id: str, at: datetime) -> None:
+def _require_over(c: Connection, message_id: str | None, at: datetime) -> None:
     row = c.execute(_MESSAGE, {"message_id": message_id}).one_or_none()
     if row is not None and row.status == "running" and not interrupt_if_gone(c, row, at):
         raise _still_writing()
@@ -158,9 +157,11 @@ def add_reply(c: Connection, person_id: str, reply_id: str, begun: Begun) -> Non
     Raises:
         NotFound: There is no such reply.
         Invalid: It is a turn of the person's.
+        Conflict: The chat's reply is still being written.
     """
     row = reply_row(c, person_id, reply_id)
-    chat_row(c, person_id, row.chat_id, lock=True)
+    chat = chat_row(c, person_id, row.chat_id, lock=True)
+    _require_over(c, chat.head_id, begun.at)
     _insert_reply(c, row.chat_id, row.parent_id, begun)
     _move(c, row.chat_id, begun)
 
@@ -190,7 +191,7 @@ def begin_again(c: Connection, person_id: str, row: Row[Any], begun: Begun) -> N
     if c.execute(select(messages.c.id).where(messages.c.parent_id == row.id).limit(1)).one_or_none():
         raise Invalid("The conversation has gone on after this reply; only its end can be continued.")
     chat = chat_row(c, person_id, row.chat_id, lock=True)
-    if chat.head_id not in (None, row.id):
+    if chat.head_id != row.id:
         _require_over(c, chat.head_id, begun.at)
     as_read = (
         messages.c.id == row.id,
