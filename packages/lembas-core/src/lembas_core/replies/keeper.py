@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Final
 
 from lembas_core.errors import StoreError
@@ -23,7 +23,7 @@ _HEARTBEAT: Final = 5.0
 
 
 class Keeper:
-    """Keeps the replies that run here, all of them in one transaction.
+    """Keeps the replies that run here, all of them in one transaction if that can be.
 
     Args:
         runs: The replies, by message; others add and remove.
@@ -51,8 +51,27 @@ class Keeper:
                 _log.exception("Running replies could not be kept for a reason of our own")
 
     async def _write(self) -> None:
-        now, at = self._clock.monotonic(), self._clock.now()
+        now = self._clock.monotonic()
         due = [run for run in self._runs.values() if run.unkept or now - run.kept_at >= _HEARTBEAT]
+        try:
+            await self._checkpoint(due)
+        except StoreError:
+            raise
+        except Exception:
+            # One that cannot be stored must not make the others seem dead.
+            for run in due:
+                await self._write_alone(run)
+
+    async def _write_alone(self, run: Run) -> None:
+        try:
+            await self._checkpoint([run])
+        except StoreError:
+            raise
+        except Exception:
+            _log.exception("The reply %s could not be kept for a reason of our own", run.job.message_id)
+
+    async def _checkpoint(self, due: Sequence[Run]) -> None:
+        now, at = self._clock.monotonic(), self._clock.now()
         views: dict[tuple[str, str], ReplyView | None] = {
             (run.job.message_id, run.job.generation): run.log.state.view() if run.unkept else None
             for run in due
