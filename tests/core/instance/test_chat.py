@@ -146,6 +146,32 @@ async def test_another_reply_to_the_same_turn(lembas: Lembas) -> None:
     assert (last.version, last.versions) == (3, 3)
 
 
+async def test_a_message_of_another_chat_is_not_found_and_nothing_changes(lembas: Lembas) -> None:
+    other = talk(lembas, Script([text("Rome.")], [text("Roma.")]))
+    await other.say("Capital of Italy?")
+    await other.regenerate()
+    turn, reply = before = await other.messages()
+    chat = talk(lembas, Script([text("Paris.")]))
+    fresh = talk(lembas, Script())
+    await chat.say("Capital of France?")
+    counts = await lembas.counts()
+    for act in (
+        chat.versions(reply.id),
+        chat.switch((await other.versions(reply.id))[0].id),
+        chat.fork(reply.id),
+        chat.regenerate(reply.id),
+        chat.resume(reply.id),
+        chat.say("Capital of Spain?", instead_of=turn.id),
+        chat.request("Capital of Spain?", instead_of=turn.id),
+        fresh.say("Capital of Spain?", instead_of=turn.id),
+        fresh.request("Capital of Spain?", instead_of=turn.id),
+    ):
+        with pytest.raises(NotFound, match="no such message"):
+            await act
+    assert await other.messages() == before
+    assert (await lembas.counts(), fresh.id) == (counts, None)
+
+
 async def test_a_fork_goes_its_own_way_with_the_same_model(lembas: Lembas) -> None:
     chat = talk(lembas, Script([text("One.")], [text("Two.")]))
     await chat.say("first")

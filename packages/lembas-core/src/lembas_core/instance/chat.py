@@ -150,6 +150,7 @@ class Chat:
 
         Arguments and errors are those of `say`, but for a reply that fails: there is none.
         """
+        self._require_turn(instead_of)
         return await self._chats.preview(
             text,
             chat_id=self._id,
@@ -174,16 +175,31 @@ class Chat:
         return await self._chats.messages(self._id, limit=limit, before=before)
 
     async def versions(self, message_id: str) -> list[MessageInfo]:
-        """A message and its other versions, oldest first."""
-        return await self._chats.versions(message_id)
+        """A message and its other versions, oldest first.
+
+        Raises:
+            NotFound: There is no such message in this chat.
+        """
+        versions = await self._chats.versions(message_id)
+        if versions[0].chat_id != self._id:
+            raise _no_such_message()
+        return versions
 
     async def switch(self, message_id: str) -> None:
-        """Go on from another version of a message."""
-        await self._chats.switch(message_id)
+        """Go on from another version of a message.
+
+        Raises:
+            NotFound: There is no such message in this chat.
+        """
+        await self._chats.switch(await self._own(message_id))
 
     async def fork(self, message_id: str) -> Chat:
-        """A chat of its own that holds everything up to a message, with the same tools."""
-        info = await self._chats.fork(message_id)
+        """A chat of its own that holds everything up to a message, with the same tools.
+
+        Raises:
+            NotFound: There is no such message in this chat.
+        """
+        info = await self._chats.fork(await self._own(message_id))
         return Chat(self._chats, self._replies, chat_id=info.id, run=self._run)
 
     async def rename(self, title: str) -> None:
@@ -204,19 +220,25 @@ class Chat:
             return await self._chats.send(
                 text, chat_id=self._id, images=images, instead_of=instead_of, run=run
             )
+        self._require_turn(instead_of)
         async with self._creating:
             setup = self._setup if self._id is None else None
             sent = await self._chats.send(
-                text, chat_id=self._id, images=images, instead_of=instead_of, setup=setup, run=run
+                text, chat_id=self._id, images=images, setup=setup, run=run
             )
             self._id = sent.chat_id
         return sent
 
+    def _require_turn(self, instead_of: str | None) -> None:
+        """Refuse a turn to be said differently as long as there is none."""
+        if self._id is None and instead_of is not None:
+            raise _no_such_message()
+
     async def _again(self, reply_id: str | None, run: RunWith) -> Sent:
-        return await self._chats.regenerate(reply_id or await self._newest(), run=run)
+        return await self._chats.regenerate(await self._own(reply_id), run=run)
 
     async def _onward(self, reply_id: str | None, run: RunWith) -> Sent:
-        return await self._chats.resume(reply_id or await self._newest(), run=run)
+        return await self._chats.resume(await self._own(reply_id), run=run)
 
     async def _awaited(self, sent: Sent) -> Reply:
         try:
@@ -245,11 +267,22 @@ class Chat:
             raise NotFound("The chat is not stored yet: it is with its first turn.")
         return self._id
 
+    async def _own(self, message_id: str | None) -> str:
+        """A message of this chat, which a message of another one is not; its newest reply when None."""
+        if message_id is None:
+            return await self._newest()
+        await self.versions(message_id)
+        return message_id
+
     async def _newest(self) -> str:
         for message in reversed(await self.messages(limit=2)):
             if message.role == "assistant":
                 return message.id
         raise NotFound("The chat has no reply yet.")
+
+
+def _no_such_message() -> NotFound:
+    return NotFound("There is no such message in this chat.")
 
 
 async def _nobody(question: Question) -> Answer:
