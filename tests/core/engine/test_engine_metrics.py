@@ -39,6 +39,14 @@ async def test_what_was_not_reported_stays_unknown() -> None:
     assert metrics.context_share is None
 
 
+async def test_no_sum_is_more_than_a_database_holds() -> None:
+    most = 2**31 - 1
+    steps = [[call("add", a=1, b=2), usage(10, most)], [text("3"), usage(20, most)]]
+    async with Script(*steps) as script:
+        watched = await watch(script, add)
+    assert watched.view.metrics.completion_tokens == most
+
+
 @pytest.mark.parametrize("silent", [0, 1])
 async def test_a_sum_with_an_unknown_part_is_unknown(silent: int) -> None:
     reports = [[usage(10, 5)], [usage(20, 5)]]

@@ -8,6 +8,7 @@ from typing import Any, Final
 from lembas_core.endpoints.calls import CallAssembler
 from lembas_core.endpoints.reasoning import ReasoningSplitter
 from lembas_core.endpoints.values import (
+    MOST_TOKENS,
     CallsPart,
     EndPart,
     Finish,
@@ -19,9 +20,6 @@ from lembas_core.endpoints.wire import Scrubber
 from lembas_core.errors import EndpointError
 
 __all__ = ("Gathering", "count", "finish_of")
-
-_MOST: Final = 2**31 - 1
-"""A token count above this is nonsense, and no database column holds it."""
 
 _FINISHES: Final[dict[str, Finish]] = {
     "length": "length",
@@ -138,4 +136,4 @@ def count(value: Any) -> int | None:
     """A token count, or None when it is no sensible one."""
     if isinstance(value, bool) or not isinstance(value, (int, float)):
         return None
-    return int(value) if 0 <= value <= _MOST and value == int(value) else None
+    return int(value) if 0 <= value <= MOST_TOKENS and value == int(value) else None

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from binascii import a2b_base64, b2a_base64
 from collections.abc import AsyncIterator, Mapping
 from contextlib import AbstractAsyncContextManager
 from dataclasses import field
-from typing import TYPE_CHECKING, Any, Literal, Protocol
+from typing import TYPE_CHECKING, Any, Final, Literal, Protocol
 
 from lembas_core.frozen import frozen
 
@@ -13,6 +14,7 @@ if TYPE_CHECKING:
     from lembas_core.errors import EndpointError
 
 __all__ = (
+    "MOST_TOKENS",
     "CallsPart",
     "EndPart",
     "Finish",
@@ -32,6 +34,9 @@ __all__ = (
     "Usage",
 )
 
+MOST_TOKENS: Final = 2**31 - 1
+"""A token count above this is nonsense, and no database column holds it."""
+
 Role = Literal["system", "user", "assistant", "tool"]
 
 Finish = Literal["stop", "length", "tool_calls", "content_filter", "incomplete", "timeout", "error"]
@@ -44,6 +49,15 @@ class Image:
 
     media_type: str
     data: bytes
+
+    def to_json(self) -> dict[str, str]:
+        """The picture as JSON values, its bytes in base64."""
+        return {"media_type": self.media_type, "data": b2a_base64(self.data, newline=False).decode()}
+
+    @classmethod
+    def from_json(cls, value: Mapping[str, str]) -> Image:
+        """The picture that `to_json` was asked for."""
+        return cls(value["media_type"], a2b_base64(value["data"]))
 
 
 @frozen

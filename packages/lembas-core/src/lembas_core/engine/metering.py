@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from lembas_core.clock import Clock
-from lembas_core.endpoints.values import Usage
+from lembas_core.endpoints.values import MOST_TOKENS, Usage
 from lembas_core.frozen import frozen
 
 __all__ = ("Meter", "Metrics")
@@ -98,7 +98,7 @@ class Meter:
     def _sum(self, so_far: int | None, more: int | None) -> int | None:
         if not self._summed:
             return more
-        return None if so_far is None or more is None else so_far + more
+        return None if so_far is None or more is None else min(so_far + more, MOST_TOKENS)
 
     def metrics(self) -> Metrics:
         """Everything known at this moment."""
