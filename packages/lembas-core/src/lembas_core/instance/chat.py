@@ -223,9 +223,7 @@ class Chat:
         self._require_turn(instead_of)
         async with self._creating:
             setup = self._setup if self._id is None else None
-            sent = await self._chats.send(
-                text, chat_id=self._id, images=images, setup=setup, run=run
-            )
+            sent = await self._chats.send(text, chat_id=self._id, images=images, setup=setup, run=run)
             self._id = sent.chat_id
         return sent
 
