@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import base64
 import json
 from typing import TYPE_CHECKING, Any
 
@@ -26,7 +25,10 @@ def request_as_text(request: Request) -> str:
 
 def request_as_json(request: Request) -> str:
     """The request as one JSON value."""
-    messages = [as_json(message) | {"images": _pictures(message)} for message in request.messages]
+    messages = [
+        as_json(message) | {"images": [image.to_json() for image in message.images]}
+        for message in request.messages
+    ]
     value = {
         "model": request.model,
         "parameters": _given(request.parameters),
@@ -45,13 +47,6 @@ def _content(message: Message) -> str:
     parts += [f"[picture: {image.media_type}, {len(image.data):,} bytes]" for image in message.images]
     parts += [f"[call {call.name} {call.arguments}]" for call in message.calls]
     return "\n".join(parts)
-
-
-def _pictures(message: Message) -> list[dict[str, str]]:
-    return [
-        {"media_type": image.media_type, "data": base64.b64encode(image.data).decode()}
-        for image in message.images
-    ]
 
 
 def _given(parameters: Parameters) -> dict[str, Any]:

@@ -6,7 +6,6 @@ gain fields; what is there keeps its name and meaning.
 
 from __future__ import annotations
 
-import base64
 from collections.abc import Iterable, Sequence
 from dataclasses import fields
 from typing import TYPE_CHECKING, Any, Final
@@ -67,10 +66,7 @@ def _message(message: MessageInfo) -> dict[str, Any]:
         "created_at": message.created_at.isoformat(),
     }
     if message.images:
-        values["images"] = [
-            {"media_type": image.media_type, "data": base64.b64encode(image.data).decode()}
-            for image in message.images
-        ]
+        values["images"] = [image.to_json() for image in message.images]
     return values | _reply(message) if message.role == "assistant" else values
 
 

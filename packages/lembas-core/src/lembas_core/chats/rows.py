@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import base64
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
@@ -69,10 +68,8 @@ def turn_of(role: Any, text: str, images: Iterable[Mapping[str, str]] | None) ->
 
 def images_to_json(images: Iterable[Image]) -> list[dict[str, str]] | None:
     """Pictures as JSON values."""
-    return [
-        {"media_type": image.media_type, "data": base64.b64encode(image.data).decode()} for image in images
-    ] or None
+    return [image.to_json() for image in images] or None
 
 
 def _images(values: Iterable[Mapping[str, str]] | None) -> tuple[Image, ...]:
-    return tuple(Image(value["media_type"], base64.b64decode(value["data"])) for value in values or ())
+    return tuple(Image.from_json(value) for value in values or ())

@@ -10,8 +10,8 @@ from typing import Any, Final, cast
 
 from lembas_core.endpoints.decoding import ReplyDecoder
 from lembas_core.endpoints.gathering import count, finish_of
-from lembas_core.endpoints.values import Message, Parameters, Request, ToolCall, ToolSpec, Usage
-from lembas_core.endpoints.wire import load
+from lembas_core.endpoints.values import Message, Parameters, Request, ToolCall, Usage
+from lembas_core.endpoints.wire import load, tool_to_json
 
 __all__ = ("OllamaDecoder", "encode")
 
@@ -47,7 +47,7 @@ def encode(request: Request) -> dict[str, Any]:
         "truncate": False,
     }
     if request.tools:
-        body["tools"] = [_tool(tool) for tool in request.tools]
+        body["tools"] = [tool_to_json(tool) for tool in request.tools]
     if parameters.schema is not None:
         body["format"] = dict(parameters.schema)
     if parameters.effort is not None:
@@ -74,11 +74,6 @@ def _options(parameters: Parameters) -> dict[str, Any]:
 
 def _think(effort: str) -> bool | str:
     return effort if effort in _EFFORTS else effort not in _NO_EFFORT
-
-
-def _tool(tool: ToolSpec) -> dict[str, Any]:
-    function = {"name": tool.name, "description": tool.description, "parameters": dict(tool.parameters)}
-    return {"type": "function", "function": function}
 
 
 def _message(message: Message) -> dict[str, Any]:

@@ -9,7 +9,8 @@ from typing import Any, Final, cast
 
 from lembas_core.endpoints.decoding import ReplyDecoder
 from lembas_core.endpoints.gathering import Gathering, count, finish_of
-from lembas_core.endpoints.values import Image, Message, Parameters, Request, ToolCall, ToolSpec, Usage
+from lembas_core.endpoints.values import Image, Message, Parameters, Request, ToolCall, Usage
+from lembas_core.endpoints.wire import tool_to_json
 
 __all__ = ("OpenAIDecoder", "encode", "refused")
 
@@ -36,7 +37,7 @@ def encode(request: Request, *, without: Collection[str] = (), progress: bool = 
     if progress and "return_progress" not in without:
         body["return_progress"] = True
     if request.tools:
-        body["tools"] = [_tool(tool) for tool in request.tools]
+        body["tools"] = [tool_to_json(tool) for tool in request.tools]
     body |= _sampling(request.parameters, without)
     return body
 
@@ -76,11 +77,6 @@ def _format(schema: Mapping[str, Any]) -> dict[str, Any]:
     # OpenAI's strict mode takes only schemas that forbid further properties.
     strict = {"strict": True} if schema.get("additionalProperties") is False else {}
     return {"type": "json_schema", "json_schema": {"name": "answer", "schema": dict(schema), **strict}}
-
-
-def _tool(tool: ToolSpec) -> dict[str, Any]:
-    function = {"name": tool.name, "description": tool.description, "parameters": dict(tool.parameters)}
-    return {"type": "function", "function": function}
 
 
 def _message(message: Message) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""What both wire formats share: bounds, JSON that forgives, text that can be stored."""
+"""What both wire formats share: bounds, JSON that forgives, text that can be stored, tools."""
 
 from __future__ import annotations
 
@@ -7,7 +7,9 @@ from typing import Any, Final
 
 import orjson
 
-__all__ = ("BOM", "MAX_EVENT_BYTES", "OutOfBounds", "Scrubber", "load", "scrubbed")
+from lembas_core.endpoints.values import ToolSpec
+
+__all__ = ("BOM", "MAX_EVENT_BYTES", "OutOfBounds", "Scrubber", "load", "scrubbed", "tool_to_json")
 
 BOM: Final = b"\xef\xbb\xbf"
 
@@ -33,6 +35,12 @@ def load(payload: bytes) -> Any:
         return json.loads(payload.decode("utf-8", "replace"))
     except (ValueError, RecursionError):
         return None
+
+
+def tool_to_json(tool: ToolSpec) -> dict[str, Any]:
+    """A tool as a request offers it."""
+    function = {"name": tool.name, "description": tool.description, "parameters": dict(tool.parameters)}
+    return {"type": "function", "function": function}
 
 
 def scrubbed(text: str) -> str:
