@@ -15,7 +15,7 @@ from lembas_core.endpoints.values import (
     Request,
     ToolCall,
 )
-from lembas_core.testing.steps import Call, Fault, Parts, Pause, Step, Stop, Used
+from lembas_core.testing.steps import Call, Fault, Parts, Pause, Step, Steps, Stop, Used
 
 __all__ = ("Script", "ending", "unanswered")
 
@@ -32,9 +32,8 @@ class Script:
     """
 
     def __init__(self, *steps: Step, name: str = "script") -> None:
-        self._steps = list(steps)
+        self._steps = Steps(steps)
         self._name = name
-        self._failure: AssertionError | None = None
         self.requests: list[Request] = []
         self.streaming: int = 0
 
@@ -49,16 +48,13 @@ class Script:
 
     def assert_spent(self) -> None:
         """Fail when a step was not used, or when a request came that was not expected."""
-        if self._failure is not None:
-            raise self._failure
-        left = len(self._steps) - len(self.requests)
-        if left > 0:
-            raise AssertionError(f"{left} of {len(self._steps)} steps of the script were not used.")
+        self._steps.assert_spent()
 
     @asynccontextmanager
     async def stream(self, request: Request) -> AsyncGenerator[AsyncIterator[Part]]:
         """Answer with the next step."""
-        step = self._next_step(request)
+        self.requests.append(request)
+        step = self._steps.next(unanswered(request))
         if step and isinstance(step[0], Fault):
             raise step[0].error
         self.streaming += 1
@@ -68,18 +64,6 @@ class Script:
         finally:
             self.streaming -= 1
             await parts.aclose()
-
-    def _next_step(self, request: Request) -> Step:
-        self.requests.append(request)
-        problem = unanswered(request)
-        if len(self.requests) > len(self._steps):
-            problem = (
-                f"The script has {len(self._steps)} steps; request {len(self.requests)} was not expected."
-            )
-        if problem:
-            self._failure = AssertionError(problem)
-            raise self._failure
-        return self._steps[len(self.requests) - 1]
 
     async def __aenter__(self) -> Self:
         return self

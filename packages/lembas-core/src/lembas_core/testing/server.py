@@ -15,7 +15,7 @@ from lembas_core.endpoints.values import EndPart, Part
 from lembas_core.errors import EndpointError, Unreachable
 from lembas_core.testing.http import Incoming, Outgoing, receive
 from lembas_core.testing.script import ending
-from lembas_core.testing.steps import Fault, Parts, Pause, Raw, Step
+from lembas_core.testing.steps import Fault, Parts, Pause, Raw, Step, Steps
 from lembas_core.testing.wire import completion, ended, failure, piece
 
 __all__ = ("ScriptServer", "serve_script")
@@ -43,8 +43,7 @@ class ScriptServer:
     """
 
     def __init__(self, steps: tuple[Step, ...], name: str) -> None:
-        self._steps = steps
-        self._failure: AssertionError | None = None
+        self._steps = Steps(steps)
         self._entered = ExitStack()
         self._serving = self._serve()
         self.url: str = ""
@@ -56,11 +55,7 @@ class ScriptServer:
 
     def assert_spent(self) -> None:
         """Fail when a step was not used, or when a request came that was not expected."""
-        if self._failure is not None:
-            raise self._failure
-        left = len(self._steps) - len(self.requests)
-        if left > 0:
-            raise AssertionError(f"{left} of {len(self._steps)} steps of the script were not used.")
+        self._steps.assert_spent()
 
     async def __aenter__(self) -> Self:
         await self._serving.__aenter__()
@@ -112,13 +107,12 @@ class ScriptServer:
 
     async def _chat(self, body: dict[str, Any], out: Outgoing, stream: SocketStream) -> None:
         self.requests.append(body)
-        number = len(self.requests)
-        if number > len(self._steps):
-            said = f"The script has {len(self._steps)} steps; request {number} was not expected."
-            self._failure = AssertionError(said)
-            await _json(out, 500, {"error": {"message": said}})
+        try:
+            step = self._steps.next()
+        except AssertionError as error:
+            await _json(out, 500, {"error": {"message": str(error)}})
             return
-        step, end = self._steps[number - 1], ending(self._steps[number - 1], f"call_{number}")
+        end = ending(step, f"call_{len(self.requests)}")
         self.streaming += 1
         try:
             async with anyio.create_task_group() as group:

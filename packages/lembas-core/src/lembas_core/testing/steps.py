@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import threading
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import field
 from itertools import pairwise
 from typing import Any
@@ -24,6 +24,7 @@ __all__ = (
     "Pause",
     "Raw",
     "Step",
+    "Steps",
     "Stop",
     "Used",
     "call",
@@ -110,6 +111,37 @@ class Raw:
 
 Item = Parts | Call | Used | Fault | Pause | Stop | Raw
 Step = Sequence[Item]
+
+
+class Steps:
+    """The steps of a script: one for each request, in their order, and none left at the end."""
+
+    def __init__(self, steps: Iterable[Step]) -> None:
+        self._steps = tuple(steps)
+        self._taken = 0
+        self._failure: AssertionError | None = None
+
+    def next(self, problem: str = "") -> Step:
+        """The step that answers the next request; `problem` is what is wrong with that request.
+
+        Raises:
+            AssertionError: Something is wrong with it, or there is no step for it. `assert_spent` repeats it.
+        """
+        self._taken += 1
+        if self._taken > len(self._steps):
+            problem = f"The script has {len(self._steps)} steps; request {self._taken} was not expected."
+        if problem:
+            self._failure = AssertionError(problem)
+            raise self._failure
+        return self._steps[self._taken - 1]
+
+    def assert_spent(self) -> None:
+        """Fail when a step was not used, or when a request came that was not expected."""
+        if self._failure is not None:
+            raise self._failure
+        left = len(self._steps) - self._taken
+        if left > 0:
+            raise AssertionError(f"{left} of {len(self._steps)} steps of the script were not used.")
 
 
 def text(said: str, *, cuts: int | Sequence[int] = ()) -> Parts:
