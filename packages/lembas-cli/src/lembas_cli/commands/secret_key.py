@@ -15,26 +15,26 @@ __all__ = ("secret_key",)
 @pass_session
 def secret_key(session: Session, new: bool, show: bool) -> None:
     """Say where the key of stored secrets is, print it, or make a fresh one."""
-    from lembas_core.errors import SecretMissing
-
     if new and show:
         raise click.UsageError("Give --new or --show, not both.")
-    config = session.config()
     if new:
         from lembas_core.store.secrets import new_key
 
         session.out.line(new_key())
     elif show:
-        key = config.secret_key or (
-            config.key_file.read_text().strip() if config.key_file.is_file() else None
-        )
-        if key is None:
-            raise SecretMissing(
-                f"There is no key yet: {config.key_file} is made with the first stored secret."
-            )
-        session.out.line(key)
+        session.out.line(_key(session))
     else:
         session.out.line(_where(session))
+
+
+def _key(session: Session) -> str:
+    from lembas_core.errors import SecretMissing
+    from lembas_core.store.secrets import load_vault
+
+    key = load_vault(session.config()).key()
+    if key is None:
+        raise SecretMissing(_where(session))
+    return key
 
 
 def _where(session: Session) -> str:

@@ -55,7 +55,7 @@ class Vault:
             SecretMissing: What was given as the key is none.
             StoreError: The key file cannot be read or made.
         """
-        return self._fernet(self._find() or self._make()).encrypt(secret.encode()).decode()
+        return self._fernet(self.key() or self._make()).encrypt(secret.encode()).decode()
 
     def open(self, sealed: str) -> str:
         """The secret that `seal` was given.
@@ -64,7 +64,7 @@ class Vault:
             SecretMissing: There is no key, or it is not the one that this was sealed with.
             StoreError: The key file cannot be read.
         """
-        key = self._find()
+        key = self.key()
         if key is None:
             raise SecretMissing(
                 f"The key of the stored secrets is missing: put it back into {self._file}, "
@@ -81,6 +81,21 @@ class Vault:
                 "put that one back, or enter the secret anew."
             ) from None
 
+    def key(self) -> str | None:
+        """The key itself, None when none was made yet. Who has it can open every secret.
+
+        Raises:
+            StoreError: The key file cannot be read.
+        """
+        if self._key is not None or self._file is None:
+            return self._key
+        try:
+            return self._file.read_text(encoding="ascii", errors="replace").strip()
+        except FileNotFoundError:
+            return None
+        except OSError as error:
+            raise StoreError(f"The key file {self._file} cannot be read: {error.strerror}.") from error
+
     def _fernet(self, key: str) -> Fernet:
         from cryptography.fernet import Fernet
 
@@ -90,16 +105,6 @@ class Vault:
             raise SecretMissing(
                 f"What is in {self._source} is not a key; `lembas secret-key --new` makes one."
             ) from None
-
-    def _find(self) -> str | None:
-        if self._key is not None or self._file is None:
-            return self._key
-        try:
-            return self._file.read_text(encoding="ascii", errors="replace").strip()
-        except FileNotFoundError:
-            return None
-        except OSError as error:
-            raise StoreError(f"The key file {self._file} cannot be read: {error.strerror}.") from error
 
     def _make(self) -> str:
         if self._file is None:
