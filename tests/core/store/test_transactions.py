@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import anyio
+import psutil
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
@@ -162,6 +163,45 @@ async def test_a_reader_sees_one_moment(lasting: str) -> None:
     assert looked == [(0, 0)]
     assert await store.read(count_people) == 1
     await store.aclose()
+
+
+async def test_a_reader_that_outlasts_the_closing_leaves_no_file_open(tmp_path: Path) -> None:
+    store = await Store.open(tmp_path / "lembas.db")
+    begun, go_on = threading.Event(), threading.Event()
+
+    def look(connection: Connection) -> int:
+        begun.set()
+        go_on.wait(20)
+        return count_people(connection)
+
+    async with anyio.create_task_group() as tasks:
+        tasks.start_soon(store.read, look)
+        await anyio.to_thread.run_sync(begun.wait, 20)
+        await store.aclose()
+        go_on.set()
+    left = [file.path for file in psutil.Process().open_files()]
+    assert not [path for path in left if path.startswith(str(tmp_path))]
+
+
+async def test_closing_a_database_in_memory_waits_for_who_reads() -> None:
+    store = await Store.open(":memory:")
+    begun, go_on, counted = threading.Event(), threading.Event(), list[int]()
+
+    def look(connection: Connection) -> int:
+        begun.set()
+        go_on.wait(20)
+        return count_people(connection)
+
+    async def read() -> None:
+        counted.append(await store.read(look))
+
+    async with anyio.create_task_group() as tasks:
+        tasks.start_soon(read)
+        await anyio.to_thread.run_sync(begun.wait, 20)
+        tasks.start_soon(store.aclose)
+        await anyio.wait_all_tasks_blocked()
+        go_on.set()
+    assert counted == [0]
 
 
 async def test_text_loses_only_what_no_database_takes(store: Store) -> None:

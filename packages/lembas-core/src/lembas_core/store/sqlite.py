@@ -96,9 +96,9 @@ class SQLite:
         return await run_sync(self._read, fn, limiter=self._reading)
 
     def _read(self, fn: Callable[[Connection], T]) -> T:
-        if self._closed:
-            raise StoreError("The database has been closed.")
         with self._alone:
+            if self._closed:
+                raise StoreError("The database has been closed.")
             try:
                 return self._read_with(self._borrow(), fn)
             except Exception as error:
@@ -124,6 +124,8 @@ class SQLite:
             _raw(connection).execute("PRAGMA query_only = OFF")
         else:
             self._idle.append(connection)
+            if self._closed:  # while this one was read with; asking first would race with whoever closes
+                self._close_idle()
 
     async def write(self, fn: Callable[[Connection], T]) -> T:
         """Run `fn` in a transaction, together with whatever else is being asked."""
@@ -209,11 +211,16 @@ class SQLite:
             await run_sync(self._close)
 
     def _close(self) -> None:
-        for connection in (*self._idle, self._writer):
-            if connection is not None:
-                connection.close()
-        self._idle.clear()
-        self._writer = None
+        self._close_idle()
+        with self._alone:
+            if self._writer is not None:
+                self._writer.close()
+            self._writer = None
+
+    def _close_idle(self) -> None:
+        with suppress(IndexError):
+            while True:
+                self._idle.pop().close()
 
 
 def _raw(connection: Connection) -> sqlite3.Connection:
