@@ -223,6 +223,17 @@ async def test_connections_are_kept_within_the_context_only() -> None:
             await server.left.wait()
 
 
+async def test_a_connection_in_use_when_its_endpoint_closes_is_closed_after_its_answer() -> None:
+    async with replay(chunked(WHOLE)) as server, Endpoint(server.url, kind="openai") as endpoint:
+        stream = endpoint.model("m").stream(HELLO)
+        async with stream as parts:
+            assert await anext(parts) == TextPart("Hello")
+            await endpoint.aclose()
+            assert [part.finish async for part in parts if isinstance(part, EndPart)] == ["stop"]
+        with anyio.fail_after(5):
+            await server.left.wait()
+
+
 async def test_a_kept_connection_that_the_server_closed_is_replaced_silently() -> None:
     async with replay(chunked(WHOLE), Answer(raw=True), chunked(WHOLE)) as server:
         async with Endpoint(server.url, kind="openai") as endpoint:

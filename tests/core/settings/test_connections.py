@@ -1,15 +1,19 @@
 from __future__ import annotations
 
+import gc
+import weakref
 from collections.abc import AsyncGenerator
 from pathlib import Path
 
 import pytest
 from lembas_core.config import Config
-from lembas_core.endpoints import Timeouts
+from lembas_core.endpoints import Model, Timeouts
 from lembas_core.errors import Conflict, Invalid, NotFound, SecretMissing, Unauthorised, Unreachable
 from lembas_core.instance import Lembas
 from lembas_core.settings.shelf import ModelSetup
 from lembas_core.store import tables
+from lembas_core.testing import call, serve_script, text
+from lembas_core.tools.decorator import tool
 from sqlalchemy import select, update
 from support.model_server import ModelServer, serving
 
@@ -201,3 +205,30 @@ async def test_a_key_for_an_address_that_moved_meanwhile_is_not_kept(
     with pytest.raises(Conflict, match="meanwhile"):
         await lembas.connections.update("here", key=KEY)
     assert (await lembas.connections.get(made.id)).key is None
+
+
+async def test_nothing_of_a_removed_connection_stays_in_memory(lembas: Lembas, server: ModelServer) -> None:
+    await lembas.connections.add(server.url, name="here", key=KEY)
+    await lembas.models.refresh()
+    client = (await lembas.models.resolve("alpha")).client
+    assert isinstance(client, Model)
+    endpoint = weakref.ref(client.endpoint)
+    del client
+    await lembas.connections.remove("here")
+    gc.collect()
+    assert endpoint() is None
+
+
+async def test_a_reply_that_runs_goes_on_when_its_connection_is_removed(lembas: Lembas) -> None:
+    @tool
+    async def remove() -> str:
+        """Remove the connection."""
+        await lembas.connections.remove("here")
+        return "removed"
+
+    async with serve_script([call("remove")], [text("Gone, and here I am.")]) as served:
+        await lembas.connections.add(served.url, name="here")
+        await lembas.models.refresh()
+        reply = await lembas.chat(model="here/script", tools=[remove], titled=False).say("Go")
+        assert reply.text == "Gone, and here I am."
+    assert await lembas.connections.list() == ()

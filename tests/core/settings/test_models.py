@@ -7,11 +7,15 @@ from pathlib import Path
 import anyio
 import pytest
 from lembas_core.config import Config
-from lembas_core.endpoints.values import Parameters
+from lembas_core.endpoints.values import ModelInfo, Parameters
 from lembas_core.errors import NotFound
 from lembas_core.instance import Lembas
+from lembas_core.settings import discovery
+from lembas_core.settings.catalogue import Entry, read_connections
+from lembas_core.settings.pool import Endpoints
 from lembas_core.settings.shelf import ModelSetup
-from lembas_core.testing import Script, text
+from lembas_core.store.secrets import Vault
+from lembas_core.testing import FakeClock, Script, text
 from support.model_server import ModelServer, serving
 
 
@@ -133,6 +137,32 @@ async def test_what_a_model_can_do_is_asked_once_and_kept(lembas: Lembas) -> Non
             assert found.vision is False
         assert ollama.asked("/api/show") == 1
         assert (await lembas.models.get("m:latest")).tools is True
+
+
+async def test_a_model_whose_endpoint_was_slow_once_is_asked_again_some_minutes_later(
+    lembas: Lembas, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with serving(ModelServer("m", ollama=True)) as ollama, anyio.create_task_group() as tasks:
+        ollama.details["m"] = {"capabilities": ["completion", "tools"]}
+        await connect(lembas, ollama)
+        (kept,) = await lembas.store.read(read_connections)
+        entry, endpoints, clock = Entry(ModelInfo(name="m")), Endpoints(no_vault), FakeClock()
+        asking = discovery.Discovery(lembas.store, endpoints, tasks, clock)
+        ollama.hanging = anyio.Event()
+        with monkeypatch.context() as patience:
+            patience.setattr(discovery, "DESCRIBE_SECONDS", 0.02)
+            assert await asking.describe(kept, entry) == entry
+        ollama.hanging.set()
+        clock.advance(discovery.SILENT_SECONDS - 1)
+        assert await asking.describe(kept, entry) == entry
+        clock.advance(1)
+        assert (await asking.describe(kept, entry)).info.tools is True
+        assert (await lembas.models.get("m")).tools is True
+        await endpoints.aclose()
+
+
+def no_vault() -> Vault:
+    raise AssertionError("nothing is sealed here")
 
 
 async def test_the_window_a_model_was_trained_with_is_not_taken_for_the_one_it_is_served_with(

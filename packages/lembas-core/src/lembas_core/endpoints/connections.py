@@ -102,7 +102,8 @@ class Connections:
             await connection.drop()
 
     async def aclose(self) -> None:
-        """Close the connections that are kept."""
+        """Close the connections that are kept, and the others as soon as they are given back."""
+        self._keep = False
         idle, self._idle = self._idle, []
         for connection in idle:
             await connection.drop()

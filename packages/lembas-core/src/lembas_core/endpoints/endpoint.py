@@ -92,7 +92,7 @@ class Endpoint:
         await self.aclose()
 
     async def aclose(self) -> None:
-        """Close all connections; the next request makes new ones."""
+        """Close all connections, those in use when their answers end; the next request makes new ones."""
         await self._exchange.aclose()
 
     def stream(self, request: Request) -> AbstractAsyncContextManager[AsyncIterator[Part]]:

@@ -157,6 +157,7 @@ class Connections:
         """
         kept = await self._kept(name)
         await self._store.write(lambda connection: _remove(connection, kept.id))
+        await self._discovery.forget(kept.id)
 
     async def test(self, name: str) -> ConnectionTest:
         """Ask the endpoint for its models and say how that went; a fault is told, not raised.

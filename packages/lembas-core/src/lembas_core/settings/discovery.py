@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import replace
+from math import inf
 from typing import Final
 
 import anyio
@@ -27,6 +28,8 @@ __all__ = ("DISCOVERY_SECONDS", "Discovery")
 DISCOVERY_SECONDS: Final = 20.0
 DESCRIBE_SECONDS: Final = 2.0
 """How long a turn may wait, once per model, to learn what the model can do."""
+SILENT_SECONDS: Final = 300.0
+"""How long no turn waits for that again once an endpoint has said nothing in time."""
 
 
 class Discovery:
@@ -42,6 +45,7 @@ class Discovery:
         self._tasks = tasks
         self._clock = clock
         self._asking: dict[str, anyio.Event] = {}
+        self._silent: dict[tuple[str, str], float] = {}
         self.faults: dict[str, LembasError] = {}
 
     async def ask(self, kept: Kept) -> Catalogue:
@@ -76,20 +80,30 @@ class Discovery:
     async def describe(self, kept: Kept, entry: Entry) -> Entry:
         """What the endpoint tells of one model in particular, asked once and kept.
 
-        One that says nothing within two seconds is not asked again before its models are listed anew.
+        One that says nothing within two seconds stays unknown; this process asks it again some minutes later.
         """
-        if entry.described:
+        asked = kept.id, entry.info.name
+        if entry.described or self._clock.monotonic() < self._silent.get(asked, -inf):
             return entry
-        described = entry._replace(described=True)
-        with anyio.move_on_after(DESCRIBE_SECONDS):
-            try:
+        try:
+            with anyio.fail_after(DESCRIBE_SECONDS):
                 told = await (await self._endpoints.get(kept)).describe(entry.info.name)
-                described = Entry(_merged(entry.info, told), described=True)
-            except EndpointError:
-                # The request that follows meets the same fault and tells it.
-                return entry
+        except TimeoutError:
+            self._silent[asked] = self._clock.monotonic() + SILENT_SECONDS
+            return entry
+        except EndpointError:
+            # The request that follows meets the same fault and tells it.
+            return entry
+        self._silent.pop(asked, None)
+        described = Entry(_merged(entry.info, told), described=True)
         await self._store.write(lambda connection: _keep_entry(connection, kept.id, described))
         return described
+
+    async def forget(self, connection_id: str) -> None:
+        """Let go of everything that is held of a connection, its key first of all."""
+        self.faults.pop(connection_id, None)
+        self._silent = {asked: until for asked, until in self._silent.items() if asked[0] != connection_id}
+        await self._endpoints.forget(connection_id)
 
     def _begin(self, kept: Kept) -> anyio.Event:
         if kept.id not in self._asking:
@@ -113,7 +127,7 @@ class Discovery:
             if kept.kind != "auto" or kept.catalogue is None:
                 raise
         # Another server may answer at the old address by now: look again what kind it is.
-        self._endpoints.forget(kept.id)
+        await self._endpoints.forget(kept.id)
         return await _within(await self._endpoints.get(kept._replace(catalogue=None)))
 
     async def _note(self, kept: Kept, catalogue: Catalogue | None, problem: str) -> None:

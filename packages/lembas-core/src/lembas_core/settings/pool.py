@@ -24,7 +24,6 @@ class Endpoints:
     def __init__(self, vault: Callable[[], Vault]) -> None:
         self._vault = vault
         self._open: dict[str, tuple[tuple[object, ...], Endpoint]] = {}
-        self._retired: list[Endpoint] = []
         self._making = anyio.Lock()
 
     async def get(self, kept: Kept) -> Endpoint:
@@ -39,7 +38,7 @@ class Endpoints:
             if (endpoint := self._held(kept)) is not None:
                 return endpoint
             endpoint = await self._make(kept)
-            self.forget(kept.id)
+            await self.forget(kept.id)
             self._open[kept.id] = _mark(kept), endpoint
             return endpoint
 
@@ -47,22 +46,19 @@ class Endpoints:
         mark, endpoint = self._open.get(kept.id, (None, None))
         return endpoint if mark == _mark(kept) else None
 
-    def forget(self, connection_id: str) -> None:
-        """Make the next `get` build a new endpoint.
+    async def forget(self, connection_id: str) -> None:
+        """Let go of an endpoint and its key; the next `get` builds a new one.
 
-        Replies may still stream through the one that is there; it is closed with the instance.
+        A reply that runs may go on with it: it then keeps no connection for the next request.
         """
         held = self._open.pop(connection_id, None)
         if held is not None:
-            self._retired.append(held[1])
+            await held[1].__aexit__(None, None, None)
 
     async def aclose(self) -> None:
         """Close them all."""
-        endpoints = [endpoint for _, endpoint in self._open.values()] + self._retired
-        self._open.clear()
-        self._retired.clear()
-        for endpoint in endpoints:
-            await endpoint.aclose()
+        for connection_id in list(self._open):
+            await self.forget(connection_id)
 
     async def _make(self, kept: Kept) -> Endpoint:
         found = kept.catalogue.kind if kept.catalogue is not None else "auto"
