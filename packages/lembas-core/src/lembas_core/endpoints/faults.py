@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping
-from http import HTTPStatus
 from typing import Any, Final
 from urllib.parse import urlsplit
 
@@ -29,23 +28,21 @@ from lembas_core.errors import (
 
 __all__ = ("Faults",)
 
-_MODEL_MISSING: Final = re.compile(
-    r"model_not_found|not a valid model|invalid model|unknown model|unsupported model|no such model"
+# Patterns are compiled when something went wrong: a request that succeeds needs none of them.
+_MODEL_MISSING: Final = (
+    r"(?i)model_not_found|not a valid model|invalid model|unknown model|unsupported model|no such model"
     r"|\bmodels?\b[^.]{0,200}?\b(?:not found|(?:does not|doesn't|not) exist|is not available)"
-    r"|\bnot found\b[^.]{0,40}\bmodel\b|no model (?:named|called)",
-    re.IGNORECASE,
+    r"|\bnot found\b[^.]{0,40}\bmodel\b|no model (?:named|called)"
 )
-_FILTERED: Final = re.compile(
-    r"content_filter|content_policy|content management policy|ResponsibleAIPolicyViolation"
-    r"|prompt_blocked|data_inspection_failed|moderation_blocked|flagged (?:by|as|for)",
-    re.IGNORECASE,
+_FILTERED: Final = (
+    r"(?i)content_filter|content_policy|content management policy|ResponsibleAIPolicyViolation"
+    r"|prompt_blocked|data_inspection_failed|moderation_blocked|flagged (?:by|as|for)"
 )
-_NO_QUOTA: Final = re.compile(
-    r"insufficient[_ ](?:quota|balance|credits?|funds)|exceeded your current quota|billing_not_active",
-    re.IGNORECASE,
+_NO_QUOTA: Final = (
+    r"(?i)insufficient[_ ](?:quota|balance|credits?|funds)|exceeded your current quota|billing_not_active"
 )
-_SECRET: Final = re.compile(r"\b(?:Bearer +|sk-|pk-|gsk_|xai-|key-|AIza)[A-Za-z0-9][\w.\-]{11,}")
-_MARKUP: Final = re.compile(r"<[^>]*>|[\x00-\x1f\x7f-\x9f\u200b-\u200f\u202a-\u202e\u2060-\u2069\ufeff]+")
+_SECRET: Final = r"\b(?:Bearer +|sk-|pk-|gsk_|xai-|key-|AIza)[A-Za-z0-9][\w.\-]{11,}"
+_MARKUP: Final = r"<[^>]*>|[\x00-\x1f\x7f-\x9f\u200b-\u200f\u202a-\u202e\u2060-\u2069\ufeff]+"
 _LONGEST_MESSAGE: Final = 400
 _LOOKED_AT: Final = 4096
 _FACTS: Final = 16 << 10
@@ -71,7 +68,7 @@ class Faults:
         text = scrubbed(message[: 2 * _LOOKED_AT])
         for secret in self._secrets:
             text = text.replace(secret, "…")
-        text = " ".join(_SECRET.sub("…", _MARKUP.sub(" ", text[:_LOOKED_AT])).split())
+        text = " ".join(re.sub(_SECRET, "…", re.sub(_MARKUP, " ", text[:_LOOKED_AT])).split())
         return text if len(text) <= _LONGEST_MESSAGE else text[:_LONGEST_MESSAGE] + "…"
 
     def status(
@@ -97,13 +94,13 @@ class Faults:
         says = f" It says: {message}" if message else ""
         if overflow.speaks_of_it(facts) or status == 413:
             return self.too_long(says, facts)
-        if status < 500 and _FILTERED.search(facts):
+        if status < 500 and re.search(_FILTERED, facts):
             return ContentFiltered(f"{self.where} withheld the answer.{says}", endpoint=self.where)
-        if status in (401, 402, 403, 407) or _NO_QUOTA.search(facts):
+        if status in (401, 402, 403, 407) or re.search(_NO_QUOTA, facts):
             return self._unauthorised(status, says, facts)
         if status in (429, 529) or (status == 503 and wait is not None):
             return self._rate_limited(says, wait)
-        if status < 500 and model and _MODEL_MISSING.search(facts):
+        if status < 500 and model and re.search(_MODEL_MISSING, facts):
             return ModelMissing(f"{self.where} does not know the model {model!r}.{says}", endpoint=self.where)
         if status >= 500 or not status:
             return self._server_error(status, message)
@@ -168,7 +165,7 @@ class Faults:
         return ContentFiltered(f"{self.where} withheld the answer (content filter).", endpoint=self.where)
 
     def _unauthorised(self, status: int, says: str, facts: str) -> Unauthorised:
-        if status == 402 or _NO_QUOTA.search(facts):
+        if status == 402 or re.search(_NO_QUOTA, facts):
             predicate = "refuses: the account behind the key has nothing left to spend."
         elif self._keyed:
             predicate = f"refused the key ({status}): check the key of this connection."
@@ -194,6 +191,8 @@ class Faults:
     def _server_error(self, status: int, message: str) -> BadResponse:
         if not status:
             return self.bad(f"reports an error: {message}", "upstream")
+        from http import HTTPStatus
+
         phrase = next((known.phrase for known in HTTPStatus if known == status), "server error")
         says = f": {message}" if message else "."
         return self.bad(f"failed ({status} {phrase}){says}", "upstream", status)
