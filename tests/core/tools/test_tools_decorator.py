@@ -91,6 +91,23 @@ def test_what_a_model_cannot_send_is_refused_when_the_tool_is_made(name: str) ->
         tool(description="Do.")(names[name])
 
 
+@pytest.mark.parametrize(
+    ("name", "told"),
+    [
+        ("unspeakable", "the parameter 'what' cannot be collections.abc.Callable[[], None], which no"),
+        ("foreign", "the parameter 'what' cannot be threading.Thread, which no model can send: take"),
+    ],
+)
+def test_a_type_that_no_model_can_send_is_told_with_its_parameter(name: str, told: str) -> None:
+    names: dict[str, Any] = {"Callable": Callable, "threading": threading}
+    exec(REFUSED[name], names)
+    with pytest.raises(TypeError) as caught:
+        tool(description="Do.")(names[name])
+    assert str(caught.value).startswith(f"{name}: {told}")
+    assert caught.value.__suppress_context__
+    assert "pydantic" not in str(caught.value).lower()
+
+
 def test_a_tool_needs_a_description() -> None:
     with pytest.raises(ValueError, match="needs a docstring"):
         tool(lambda: None)

@@ -15,6 +15,7 @@ from lembas_core.chats.talking import Talking, one_line
 from lembas_core.chats.values import ChatInfo, MessageInfo, Page
 from lembas_core.context.parameters import parameters_to_json
 from lembas_core.endpoints.values import Parameters
+from lembas_core.given import expect, expect_count
 from lembas_core.ids import new_id
 from lembas_core.keep import KEEP, Keep
 
@@ -38,6 +39,7 @@ class Chats(Talking):
             NotFound: There is none.
             Invalid: There are several.
         """
+        expect("chat_id", chat_id, str)
         return await self._store.read(lambda c: reading.find_chat(c, self._person.id, chat_id))
 
     async def list(
@@ -50,7 +52,11 @@ class Chats(Talking):
             cursor: The `cursor` of the page before.
             archived: The archived ones in place of the others.
             origin: Only those that came from this frontend.
+
+        Raises:
+            ValueError: `limit` is less than 1.
         """
+        expect_count("limit", limit)
         return await self._store.read(
             lambda c: reading.chat_page(
                 c, self._person.id, limit=limit, cursor=cursor, archived=archived, origin=origin
@@ -182,7 +188,11 @@ class Chats(Talking):
             limit: How many.
             cursor: The `cursor` of the page before.
             since: Only what was said since then.
+
+        Raises:
+            ValueError: `limit` is less than 1.
         """
+        expect_count("limit", limit)
         from lembas_core.store.search import search
 
         hits = await self._store.read(

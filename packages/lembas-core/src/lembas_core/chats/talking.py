@@ -21,6 +21,7 @@ from lembas_core.context.parameters import parameters_to_json
 from lembas_core.context.transcript import Turn
 from lembas_core.endpoints.values import Image, ModelClient, Request
 from lembas_core.errors import Invalid
+from lembas_core.given import expect
 from lembas_core.ids import new_id
 from lembas_core.replies.job import Job
 from lembas_core.replies.rows import view_of
@@ -270,6 +271,9 @@ def one_line(title: str) -> str:
 
 
 def _turn(text: str, images: tuple[Image, ...]) -> dict[str, Any]:
+    expect("text", text, str)
+    for image in images:
+        expect("images", image, Image)
     if not text.strip() and not images:
         raise Invalid("There is nothing to send: write something or attach a picture.")
     return {"id": new_id(), "text": text, "images": images_to_json(images)}

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Generic, Literal, TypeVar
 from lembas_core.endpoints.values import Image, Parameters
 from lembas_core.engine.events import Metrics
 from lembas_core.frozen import frozen
+from lembas_core.given import expect
 
 if TYPE_CHECKING:
     from datetime import datetime
@@ -38,6 +39,9 @@ class ChatSetup:
         temporary: Never listed, never found, gone a day after its last activity.
         origin: The frontend it came from; None is that of the service.
         titled: Whether a model may write its title after the first exchange.
+
+    Raises:
+        TypeError: Something is of another type.
     """
 
     title: str | None = None
@@ -48,6 +52,12 @@ class ChatSetup:
     temporary: bool = False
     origin: str | None = None
     titled: bool = True
+
+    def __post_init__(self) -> None:
+        for name in ("title", "system", "effort", "origin"):
+            expect(name, getattr(self, name), str, None)
+        _expect_model(self.model)
+        expect("parameters", self.parameters, Parameters)
 
 
 @frozen(kw_only=True)
@@ -61,6 +71,9 @@ class RunWith:
         limits: Bounds of the loop; None is the engine's.
         parameters: How to sample this time, over the chat's own.
         model: Which model answers this time; None is the chat's.
+
+    Raises:
+        TypeError: Something is of another type.
     """
 
     tools: Toolset | None = None
@@ -69,6 +82,15 @@ class RunWith:
     limits: Limits | None = None
     parameters: Parameters = field(default_factory=Parameters)
     model: str | ModelClient | None = None
+
+    def __post_init__(self) -> None:
+        _expect_model(self.model)
+        expect("parameters", self.parameters, Parameters)
+
+
+def _expect_model(model: object) -> None:
+    if not hasattr(model, "stream"):
+        expect("model", model, str, None)
 
 
 @frozen

@@ -17,6 +17,7 @@ from lembas_core.endpoints.streaming import PartStream, Timeouts
 from lembas_core.endpoints.values import ModelInfo, Part, Request
 from lembas_core.errors import BadResponse, EndpointError
 from lembas_core.frozen import frozen
+from lembas_core.given import expect
 
 if TYPE_CHECKING:
     from lembas_core.endpoints.transport import Answer
@@ -43,6 +44,7 @@ class Endpoint:
         timeouts: How long to wait.
 
     Raises:
+        TypeError: The URL or the key is no text.
         ValueError: The URL, the key or a header cannot be used.
     """
 
@@ -55,6 +57,8 @@ class Endpoint:
         headers: Mapping[str, str] | None = None,
         timeouts: Timeouts = Timeouts(),  # noqa: B008  # frozen
     ) -> None:
+        expect("url", url, str)
+        expect("key", key, str, None)
         self._address = Address.parse(url)
         self._kind: Kind | None = None if kind == "auto" else kind
         self._timeouts = timeouts

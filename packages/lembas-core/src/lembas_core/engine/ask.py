@@ -10,6 +10,7 @@ from lembas_core.engine.questions import OnQuestion
 from lembas_core.engine.reply import Reply
 from lembas_core.engine.run import run_reply
 from lembas_core.engine.state import ReplyState
+from lembas_core.given import expect
 from lembas_core.tools.values import Tool, Toolset
 
 __all__ = ("ask",)
@@ -42,13 +43,19 @@ async def ask(
 
     Raises:
         EndpointError: The reply failed; `partial` holds what had arrived.
-        TypeError: `model` is something else, such as the name of one.
+        TypeError: Something is of another type; `model` is the name of one.
     """
     if not hasattr(model, "stream"):
         # Told here, since a script names models everywhere else; only an instance can look a name up.
         raise TypeError(f"`model` must be a model such as Endpoint(url).model(name), not {model!r}.")
+    expect("prompt", prompt, str)
+    expect("system", system, str, None)
+    expect("parameters", parameters, Parameters, None)
+    images = tuple(images)
+    for image in images:
+        expect("images", image, Image)
     messages = [Message("system", system)] if system else []
-    messages.append(Message("user", prompt, images=tuple(images)))
+    messages.append(Message("user", prompt, images=images))
     state = ReplyState()
     finished = await run_reply(
         model,

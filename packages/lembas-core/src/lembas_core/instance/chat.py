@@ -13,6 +13,7 @@ from lembas_core.context.parameters import merge_parameters
 from lembas_core.endpoints.values import Parameters
 from lembas_core.engine.questions import Answer, Question
 from lembas_core.errors import NotFound
+from lembas_core.given import expect
 from lembas_core.instance.streaming import STOP_SECONDS, ReplyStream, finished
 
 if TYPE_CHECKING:
@@ -253,6 +254,7 @@ class Chat:
     def _with(self, parameters: Parameters | None) -> RunWith:
         if parameters is None:
             return self._run
+        expect("parameters", parameters, Parameters)
         return replace(self._run, parameters=merge_parameters(self._run.parameters, parameters))
 
     def _attended(self, parameters: Parameters | None) -> RunWith:

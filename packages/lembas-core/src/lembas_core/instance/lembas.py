@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING
 from lembas_core.chats import Chats, ChatSetup, RunWith
 from lembas_core.endpoints.values import Parameters
 from lembas_core.engine.reply import Reply
+from lembas_core.given import expect
 from lembas_core.instance.chat import Chat
-from lembas_core.people.owner import Holder
+from lembas_core.people.owner import Holder, PersonInfo
 from lembas_core.tools.values import Toolset
 
 if TYPE_CHECKING:
@@ -25,7 +26,6 @@ if TYPE_CHECKING:
     from lembas_core.instance.counting import Counts
     from lembas_core.instance.parts import Parts
     from lembas_core.people.accounts import People
-    from lembas_core.people.owner import PersonInfo
     from lembas_core.settings.connections import Connections
     from lembas_core.settings.models import Models
     from lembas_core.settings.service import Settings
@@ -81,7 +81,9 @@ class Lembas:
         Raises:
             StoreError: The database cannot be opened; the sentence says why.
             Invalid: The configuration is wrong.
+            TypeError: `where` is neither text nor a path.
         """
+        expect("where", where, str, Path, None)
         from lembas_core.instance.opening import Opening
 
         return Opening(where, config, origin)
@@ -98,6 +100,7 @@ class Lembas:
 
     def acting_as(self, person: PersonInfo) -> Lembas:
         """The same instance for another person: their chats, nobody else's."""
+        expect("person", person, PersonInfo)
         return Lembas(self._parts, person)
 
     def chat(

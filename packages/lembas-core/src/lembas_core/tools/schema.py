@@ -41,13 +41,12 @@ class Arguments:
             parameter.name: _item(name, parameter, hints, descriptions)
             for parameter in inspect.signature(function).parameters.values()
         }
-        shape = TypedDict("Arguments", items)  # type: ignore[misc, operator]  # its keys come from the function
-        shape.__pydantic_config__ = ConfigDict(extra="forbid", arbitrary_types_allowed=False)  # type: ignore[attr-defined]
+        self._adapter: TypeAdapter[Any]
+        self.schema: dict[str, Any]
         try:
-            self._adapter: TypeAdapter[Any] = TypeAdapter(shape)
-            self.schema: dict[str, Any] = _plain(self._adapter.json_schema(schema_generator=_WithoutTitles))
+            self._adapter, self.schema = _made(items)
         except PydanticUserError as error:
-            raise TypeError(f"{name}: {error.message}") from error
+            raise TypeError(f"{name}: {_foreign(items, hints) or error.message}") from None
 
     def validated(self, sent: Mapping[str, Any]) -> dict[str, Any]:
         """The arguments as the function takes them.
@@ -63,6 +62,27 @@ class Arguments:
         if unpacked is None:
             raise BadArguments(_told(mistakes))
         return self.validated(unpacked)
+
+
+def _made(items: Mapping[str, Any]) -> tuple[TypeAdapter[Any], dict[str, Any]]:
+    shape = TypedDict("Arguments", items)  # type: ignore[misc, operator]  # its keys come from the function
+    shape.__pydantic_config__ = ConfigDict(extra="forbid", arbitrary_types_allowed=False)  # type: ignore[attr-defined]
+    adapter: TypeAdapter[Any] = TypeAdapter(shape)
+    return adapter, _plain(adapter.json_schema(schema_generator=_WithoutTitles))
+
+
+def _foreign(items: Mapping[str, Any], hints: Mapping[str, Any]) -> str:
+    """Which parameter has a type that no model can send, and what to do."""
+    for parameter, item in items.items():
+        try:
+            _made({parameter: item})
+        except PydanticUserError:
+            hint = inspect.formatannotation(hints[parameter])
+            return (
+                f"the parameter {parameter!r} cannot be {hint}, which no model can send: "
+                "take text, numbers, lists or a dataclass of them."
+            )
+    return ""
 
 
 def _item(
