@@ -165,6 +165,9 @@ def test_a_model_is_tried_and_nothing_is_kept_of_it(lembas: Command) -> None:
         done = lembas.run("models", "test", "here/script")
     assert (done.returncode, done.stdout) == (0, "Hello!\n")
     assert "Answered in" in done.stderr
+        assert "is missing: put it back" in lembas.run("secret-key").stdout
+        done = lembas.run("connections", "add", server.url, "--key-stdin", stdin="sk-2\n")
+        assert (done.returncode, done.stdout, key.exists()) == (1, "", False)
     assert json.loads(lembas.run("info", "--json").stdout)["contents"]["chats"] == 0
 
 

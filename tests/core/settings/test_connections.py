@@ -12,6 +12,7 @@ from lembas_core.errors import Conflict, Invalid, NotFound, SecretMissing, Unaut
 from lembas_core.instance import Lembas
 from lembas_core.settings.shelf import ModelSetup
 from lembas_core.store import tables
+from lembas_core.store.secrets import new_key
 from lembas_core.testing import call, serve_script, text
 from lembas_core.tools.decorator import tool
 from sqlalchemy import select, update
@@ -188,6 +189,52 @@ async def test_without_the_secret_key_a_connection_is_listed_with_one_sentence(t
         await lembas.connections.update("here", enabled=True)
         with pytest.raises(SecretMissing):
             await lembas.models.resolve("here/alpha")
+
+
+async def test_a_lost_secret_key_is_not_replaced_while_secrets_need_it(tmp_path: Path) -> None:
+    config = Config.load(data_dir=tmp_path, environ={})
+    async with Lembas.open(config=config) as lembas:
+        await lembas.connections.add(NOWHERE, name="one", key=KEY, enabled=False)
+        lost = config.key_file.read_text()
+        config.key_file.unlink()
+        await lembas.connections.add(NOWHERE, name="open", enabled=False)
+        for asked in (
+            lembas.connections.add(NOWHERE, name="two", key=KEY),
+            lembas.connections.add(NOWHERE, name="two", headers={"X-Team": "hobbits"}),
+            lembas.connections.update("open", key=KEY),
+            lembas.connections.update("open", headers={"X-Team": "hobbits"}),
+        ):
+            with pytest.raises(SecretMissing, match=r"is missing: put it back into .*secret\.key"):
+                await asked
+        assert not config.key_file.exists()
+        config.key_file.write_text(lost)
+        await lembas.connections.update("open", key=KEY)
+        assert [info.key for info in await lembas.connections.list()] == ["…1234", "…1234"]
+
+
+async def test_another_secret_key_seals_nothing_beside_what_it_cannot_open(tmp_path: Path) -> None:
+    config = Config.load(data_dir=tmp_path, environ={})
+    async with Lembas.open(config=config) as lembas:
+        await lembas.connections.add(NOWHERE, name="one", headers={"X-Team": "hobbits"}, enabled=False)
+    other = Config.load(data_dir=tmp_path, environ={"LEMBAS_SECRET_KEY": new_key()})
+    async with Lembas.open(config=other) as lembas:
+        with pytest.raises(SecretMissing, match="LEMBAS_SECRET_KEY is not the one"):
+            await lembas.connections.add(NOWHERE, name="two", key=KEY)
+        assert [(info.name, info.header_names) for info in await lembas.connections.list()] == [
+            ("one", ("…",))
+        ]
+
+
+async def test_what_a_lost_key_sealed_can_be_replaced_or_removed(tmp_path: Path) -> None:
+    config = Config.load(data_dir=tmp_path, environ={})
+    async with Lembas.open(config=config) as lembas:
+        for name in ("one", "two"):
+            await lembas.connections.add(NOWHERE, name=name, key=KEY, enabled=False)
+        config.key_file.unlink()
+        with pytest.raises(SecretMissing):
+            await lembas.connections.update("one", key="sk-abcdefghijklmnop-5678")
+        await lembas.connections.remove("two")
+        assert (await lembas.connections.update("one", key="sk-abcdefghijklmnop-5678")).key == "…5678"
 
 
 async def test_a_key_for_an_address_that_moved_meanwhile_is_not_kept(

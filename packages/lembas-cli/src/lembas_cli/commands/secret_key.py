@@ -43,4 +43,11 @@ def _where(session: Session) -> str:
         return "The key comes from LEMBAS_SECRET_KEY."
     if config.key_file.is_file():
         return f"The key is in {config.key_file}. Keep a copy: without it stored keys cannot be read."
-    return f"There is no key yet: {config.key_file} is made with the first stored secret."
+    with session.lembas() as lembas:
+        sealed = [info.name for info in lembas.connections.list() if info.key or info.header_names]
+    if not sealed:
+        return f"There is no key yet: {config.key_file} is made with the first stored secret."
+    return (
+        f"The key of the stored secrets is missing: put it back into {config.key_file}, set "
+        f"LEMBAS_SECRET_KEY to it, or remove what it sealed ({', '.join(sealed)}) and add it anew."
+    )

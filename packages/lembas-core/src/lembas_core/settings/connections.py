@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
@@ -85,12 +85,16 @@ class Connections:
         Raises:
             Invalid: The address, the name, the key or a header cannot be used.
             Conflict: The name is taken.
+            SecretMissing: The key that other connections' secrets are sealed with is not there.
         """
+        key, headers = checked_key(key), checked_headers(headers)
+        if key or headers:
+            await self._require_the_key()
         values: dict[str, Any] = {
             "id": new_id(),
             "url": checked_url(url),
             "kind": kind,
-            "key_sealed": await self._sealed(checked_key(key)),
+            "key_sealed": await self._sealed(key),
             "headers_sealed": await self._sealed_headers(headers),
             "timeouts": asdict(timeouts or Timeouts()),
             "enabled": enabled,
@@ -125,6 +129,7 @@ class Connections:
             NotFound: There is none of that name.
             Invalid: A value cannot be used.
             Conflict: The new name is taken.
+            SecretMissing: The key that other secrets are sealed with is not there.
         """
         kept = await self._kept(name)
         address = checked_url(url) if url is not None else kept.url
@@ -140,6 +145,9 @@ class Connections:
             "position": position,
         }
         values = {field: value for field, value in values.items() if value is not None}
+        if (key and key is not KEEP) or (headers and headers is not KEEP):
+            gone = key is not KEEP and kept.key_sealed, headers is not KEEP and kept.headers_sealed
+            await self._require_the_key(replaced=gone)
         if key is not KEEP:
             values["key_sealed"] = await self._sealed(checked_key(key))
         if headers is not KEEP:
@@ -194,6 +202,13 @@ class Connections:
                 return kept
         raise NotFound(f"There is no connection {name!r}.{near(name, [kept.name for kept in every])}")
 
+    async def _require_the_key(self, *, replaced: Iterable[object] = ()) -> None:
+        """Open what is sealed and stays: beside it a new key, or another, would lock it out for ever."""
+        every = await self._store.read(read_connections)
+        sealed = {secret for kept in every for secret in (kept.key_sealed, kept.headers_sealed) if secret}
+        stays = sealed.difference(replaced)
+        await to_thread.run_sync(lambda: [self._vault().open(secret) for secret in stays])
+
     async def _sealed(self, secret: str | None) -> str | None:
         if secret is None:
             return None
@@ -215,6 +230,7 @@ class Connections:
                 headers = tuple(json.loads(self._vault().open(kept.headers_sealed)))
         except SecretMissing as error:
             problem, key = str(error), "…" if kept.key_sealed else None
+            headers = ("…",) if kept.headers_sealed else ()
         return ConnectionInfo(
             id=kept.id,
             name=kept.name,

@@ -68,7 +68,7 @@ class Vault:
         if key is None:
             raise SecretMissing(
                 f"The key of the stored secrets is missing: put it back into {self._file}, "
-                "set LEMBAS_SECRET_KEY, or enter the secrets anew."
+                "set LEMBAS_SECRET_KEY to it, or remove what holds the secrets and add it anew."
             )
         fernet = self._fernet(key)
         from cryptography.fernet import InvalidToken
@@ -77,8 +77,8 @@ class Vault:
             return fernet.decrypt(sealed.encode()).decode()
         except InvalidToken:
             raise SecretMissing(
-                f"The key in {self._source} is not the one that this secret was stored with: "
-                "put that one back, or enter the secret anew."
+                f"The key in {self._source} is not the one that a stored secret was sealed with: "
+                "put that one back, or remove what holds the secret and add it anew."
             ) from None
 
     def key(self) -> str | None:
