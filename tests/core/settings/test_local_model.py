@@ -9,7 +9,7 @@ import psutil
 import pytest
 from lembas_core.config import Config
 from lembas_core.engine import events
-from lembas_core.errors import ModelMissing
+from lembas_core.errors import Invalid, ModelMissing
 from lembas_core.instance import Lembas
 from lembas_core.local import LocalServer
 
@@ -82,6 +82,24 @@ async def test_a_file_that_is_no_model_is_one_sentence(lembas: Lembas, tmp_path:
     with pytest.raises(ModelMissing) as caught:
         await lembas.chat(model=str(file), titled=False).say("Hello")
     assert "\n" not in str(caught.value)
+
+
+async def test_a_setting_keeps_the_whole_path_of_its_file(
+    lembas: Lembas, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "other.gguf").write_bytes(b"GGUF")
+    monkeypatch.chdir(tmp_path)
+    await lembas.settings.set("local_model", "other.gguf")
+    assert await lembas.settings.get("local_model") == str(tmp_path / "other.gguf")
+
+
+@pytest.mark.parametrize("name", ["missing.gguf", "letter.gguf", "."])
+async def test_a_setting_refuses_a_file_that_is_no_model(lembas: Lembas, tmp_path: Path, name: str) -> None:
+    (tmp_path / "letter.gguf").write_text("Dear Bilbo", encoding="utf-8")
+    with pytest.raises(Invalid) as caught:
+        await lembas.settings.set("local_model", str(tmp_path / name))
+    assert str(tmp_path / name) in str(caught.value)
+    assert await lembas.settings.get("local_model") is None
 
 
 async def test_a_setting_names_another_file(lembas: Lembas, tmp_path: Path) -> None:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import field, fields
+from pathlib import Path
 from types import MappingProxyType
 from typing import Any, Final, Literal, NamedTuple
 
@@ -17,8 +18,10 @@ from lembas_core.near import near
 
 __all__ = ("REGISTRY", "InstanceSettings", "Setting", "checked", "setting")
 
+Kind = Literal["text", "flag", "file"]
 
-def _named(kind: Literal["text", "flag"], description: str, default: object = None) -> Any:
+
+def _named(kind: Kind, description: str, default: object = None) -> Any:
     return field(default=default, metadata={"kind": kind, "description": description})
 
 
@@ -37,7 +40,7 @@ class InstanceSettings:
     )
     titles: bool = _named("flag", "Whether the model names a chat after the first exchange.", True)
     local_model: str | None = _named(
-        "text", "A GGUF file to serve as the local model in place of the small one."
+        "file", "A GGUF file to serve as the local model in place of the small one."
     )
 
 
@@ -45,7 +48,7 @@ class Setting(NamedTuple):
     """One setting: its key, what it takes, what holds by default, and one sentence for a person."""
 
     key: str
-    kind: Literal["text", "flag"]
+    kind: Kind
     default: object
     description: str
 
@@ -77,6 +80,8 @@ def setting(key: str) -> Setting:
 def checked(key: str, value: object) -> object:
     """The value as it is kept; text is understood for every setting, as a shell gives it.
 
+    A path is kept absolute, so that it means the same file from every folder.
+
     Raises:
         NotFound: There is no such setting.
         Invalid: The value is of another type.
@@ -84,12 +89,14 @@ def checked(key: str, value: object) -> object:
     wanted = setting(key)
     if value is None:
         return wanted.default
-    if wanted.kind == "text" and isinstance(value, str):
+    if wanted.kind == "file" and isinstance(value, str) and value:
+        return str(Path(value).expanduser().absolute())
+    if wanted.kind != "flag" and isinstance(value, str):
         return value
     if wanted.kind == "flag":
         if isinstance(value, bool):
             return value
         if isinstance(value, str) and value.strip().lower() in _FLAGS:
             return _FLAGS[value.strip().lower()]
-    takes = "text" if wanted.kind == "text" else "on or off"
+    takes = {"text": "text", "flag": "on or off", "file": "the path of a file"}[wanted.kind]
     raise Invalid(f"The setting {key!r} takes {takes}, not {value!r}.")

@@ -7,13 +7,15 @@ environment (which only counts while the database has said nothing), the default
 from __future__ import annotations
 
 from collections.abc import Mapping
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from anyio import to_thread
 from sqlalchemy import Connection, insert, select, update
 
 from lembas_core.clock import Clock, SystemClock
 from lembas_core.config import Config
-from lembas_core.errors import Invalid, NotFound
+from lembas_core.errors import Invalid, ModelMissing, NotFound
 from lembas_core.settings.registry import REGISTRY, InstanceSettings, checked
 from lembas_core.store import Store, tables
 
@@ -76,10 +78,12 @@ class Settings:
 
         Raises:
             NotFound: There is no such setting.
-            Invalid: The value is of another type, or the configuration file sets it.
+            Invalid: The value is of another type, the file is no model, or the configuration file sets it.
         """
         kept = checked(key, value)
         self._refuse_locked(key)
+        if kept and REGISTRY[key].kind == "file":
+            await to_thread.run_sync(_require_gguf, str(kept))
         await self._store.write(lambda connection: self._put(connection, key, kept))
 
     async def clear(self, key: str) -> None:
@@ -137,6 +141,15 @@ class Settings:
     def _refuse_locked(self, key: str) -> None:
         if key in self._locked:
             raise Invalid(f"The setting {key!r} is set in {self._file}; change it there.")
+
+
+def _require_gguf(path: str) -> None:
+    from lembas_core.local import require_gguf
+
+    try:
+        require_gguf(Path(path))
+    except ModelMissing as error:
+        raise Invalid(str(error)) from None
 
 
 def _rows(connection: Connection) -> dict[str, Any]:
