@@ -96,10 +96,43 @@ async def test_an_unknown_name_names_near_ones(lembas: Lembas, server: ModelServ
             await lembas.models.resolve(wrong)
 
 
-async def test_an_unknown_name_says_which_endpoint_is_down(lembas: Lembas) -> None:
+async def test_an_unknown_name_says_why_the_one_connection_could_not_tell(lembas: Lembas) -> None:
     await lembas.connections.add("http://127.0.0.1:9", name="gone")
-    with pytest.raises(NotFound, match="'gone' is down"):
+    with pytest.raises(
+        NotFound, match=r"no model 'alpha'\. The models of 'gone' are not known: .*127\.0\.0\.1:9"
+    ):
         await lembas.models.resolve("alpha")
+
+
+async def test_an_unknown_name_says_nothing_of_connections_that_were_not_asked_for(
+    lembas: Lembas, server: ModelServer
+) -> None:
+    server.broken = True
+    await lembas.connections.add(server.url, name="html")
+    await lembas.connections.add("http://127.0.0.1:9", name="gone")
+    async with serving(ModelServer("alpha")) as other:
+        await connect(lembas, other, "fine")
+        await lembas.models.refresh()
+        for wrong in ("fine/mellon-77", "mellon-77"):
+            with pytest.raises(NotFound) as caught:
+                await lembas.models.resolve(wrong)
+            assert str(caught.value) == f"There is no model {wrong!r}."
+        with pytest.raises(NotFound, match=r"no model 'alhpa'\. Did you mean 'alpha'"):
+            await lembas.models.resolve("alhpa")
+        other.broken = True
+        with pytest.raises(
+            NotFound, match=r"no model 'fine/m'\. The models of 'fine' are not known: .*no model API"
+        ):
+            await lembas.models.resolve("fine/m")
+
+
+async def test_a_file_that_is_no_model_is_told_as_such(lembas: Lembas, tmp_path: Path) -> None:
+    file = tmp_path / "letter.txt"
+    file.write_text("Dear Bilbo", encoding="utf-8")
+    with pytest.raises(NotFound, match=r"letter\.txt is not a GGUF file"):
+        await lembas.models.resolve(str(file))
+    with pytest.raises(NotFound, match="There is no model"):
+        await lembas.models.resolve("x" * 5000)
 
 
 async def test_a_model_that_came_later_is_found_by_asking_again(lembas: Lembas, server: ModelServer) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import replace
 from datetime import datetime, timedelta
+from os.path import expanduser, isfile
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
@@ -226,11 +227,20 @@ def _found(shelf: Shelf, ref: str) -> Place:
 def _unknown(shelf: Shelf, wanted: str) -> str:
     if wanted.lower().endswith(".gguf"):
         return f"There is no file {wanted}."
+    # A `Path` raises for a name that no file can have.
+    if isfile(expanduser(wanted)):  # noqa: PTH111, PTH113
+        return f"{wanted} is not a GGUF file, whose name ends in .gguf."
     places = shelf.places()
     names = [place.entry.info.name for place in places] + [place.ref for place in places]
-    down = [f"{kept.name!r} is down" for kept in shelf.connections if kept.enabled and kept.problem]
-    why = f" ({', '.join(down)})" if down else ""
-    return f"There is no model {wanted!r}{why}.{near(wanted, names)}"
+    return f"There is no model {wanted!r}.{_silent(shelf, wanted) or near(wanted, names)}"
+
+
+def _silent(shelf: Shelf, wanted: str) -> str:
+    """Why the model may exist all the same: the one connection that could have it did not list its models."""
+    asked = shelf.may_have(wanted)
+    if len(asked) != 1 or not asked[0].problem:
+        return ""
+    return f" The models of {asked[0].name!r} are not known: {asked[0].problem}"
 
 
 def _refuse_switched_off(place: Place) -> None:
