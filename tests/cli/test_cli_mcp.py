@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
+import signal
 from typing import Any
 
+import pytest
 from lembas_core.testing import serve_script, text
 from support.command import Command
 
@@ -45,3 +47,18 @@ def test_a_port_that_cannot_be_is_refused(lembas: Command) -> None:
     done = lembas.run("mcp", "--http", "--port", "99999")
     assert (done.returncode, done.stdout) == (2, "")
     assert "99999 is not in the range" in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("times", "name", "code"), [(1, "SIGINT", 130), (9, "SIGINT", 130), (1, "SIGTERM", 0)]
+)
+def test_a_server_that_is_told_to_stop_ends_in_order(
+    lembas: Command, times: int, name: str, code: int
+) -> None:
+    running = lembas.start("mcp", "--http", "--port", "0")
+    assert running.stderr is not None
+    assert running.stderr.readline().startswith(b"Serving MCP at ")
+    for _ in range(times):
+        running.send_signal(getattr(signal, name))
+    out, told = running.communicate(timeout=30)
+    assert (running.returncode, out, told) == (code, b"", b"")

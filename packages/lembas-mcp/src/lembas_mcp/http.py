@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import os
 import secrets
+import signal
 import socket
-from collections.abc import Callable, Mapping
+from collections.abc import AsyncIterable, Callable, Generator, Mapping
+from contextlib import contextmanager
 from ipaddress import ip_address
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
 import uvicorn
-from anyio import CancelScope, get_cancelled_exc_class
+from anyio import CancelScope, create_task_group, get_cancelled_exc_class, open_signal_receiver
 from lembas_core import Invalid
 from mcp.server.transport_security import TransportSecuritySettings
 from starlette.datastructures import Headers
@@ -21,8 +23,6 @@ from starlette.responses import JSONResponse, Response
 from lembas_mcp.server import Server, create_server
 
 if TYPE_CHECKING:
-    from types import FrameType
-
     from lembas_core import Lembas
     from starlette.applications import Starlette
     from starlette.types import ASGIApp, Receive, Scope, Send
@@ -48,7 +48,9 @@ async def serve_http(
     legacy: bool = False,
     listening: Callable[[str], object] | None = None,
 ) -> None:
-    """Serve `lembas` at `http://host:port/mcp` until the process is told to stop.
+    """Serve `lembas` at `http://host:port/mcp` until it is cancelled, or SIGTERM comes.
+
+    Calls that run get three seconds then. Call it in the main thread.
 
     Args:
         lembas: An open instance, acting as the person who is served.
@@ -64,13 +66,17 @@ async def serve_http(
     app = http_app(create_server(lembas, legacy=legacy), host=host, token=token)
     bound = _listen(host, port)
     url = f"http://{_bracketed(host)}:{bound.getsockname()[1]}{PATH}"
-    if listening is not None:
-        listening(url)
     # h11, since it bounds the head of a request; uvicorn's choice, httptools, does not.
     config = uvicorn.Config(
         app, http="h11", log_level="warning", timeout_graceful_shutdown=GRACE, server_header=False
     )
-    await _Uvicorn(config).serve(sockets=[bound])
+    with open_signal_receiver(signal.SIGTERM) as signals:
+        if listening is not None:
+            listening(url)
+        async with create_task_group() as tasks:
+            tasks.start_soon(_cancel_at, signals, tasks.cancel_scope)
+            await _Uvicorn(config).serve(sockets=[bound])
+            tasks.cancel_scope.cancel()
 
 
 def http_app(server: Server, *, host: str = "127.0.0.1", token: str | None = None) -> Starlette:
@@ -90,9 +96,9 @@ def http_app(server: Server, *, host: str = "127.0.0.1", token: str | None = Non
 
 
 class _Uvicorn(uvicorn.Server):
-    """Ends on SIGINT and SIGTERM without raising them again, and in order when it is cancelled.
+    """Ends in order when it is cancelled, and leaves signals to others.
 
-    Whoever called has an instance to close after it.
+    Its own way with them, which ends by raising them again, would leave an instance unclosed.
     """
 
     async def serve(self, sockets: list[socket.socket] | None = None) -> None:
@@ -104,10 +110,15 @@ class _Uvicorn(uvicorn.Server):
                 await self.shutdown(sockets)
             raise
 
-    def handle_exit(self, sig: int, frame: FrameType | None) -> None:
-        """Stop; a second signal stops at once."""
-        self.force_exit = self.should_exit
-        self.should_exit = True
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        """Start whole or not at all, since only what has started can be shut down."""
+        with CancelScope(shield=True):
+            await super().startup(sockets)
+
+    @contextmanager
+    def capture_signals(self) -> Generator[None]:
+        """Capture none."""
+        yield
 
 
 class Gate:
@@ -136,6 +147,11 @@ class Gate:
             # A stateless server has nothing to say on a stream of its own, nor a session to end.
             return _refused(405, "Only POST is served here.", {"Allow": "POST"})
         return None
+
+
+async def _cancel_at(signals: AsyncIterable[object], scope: CancelScope) -> None:
+    async for _ in signals:
+        scope.cancel()
 
 
 def _refused(status: int, sentence: str, headers: Mapping[str, str] | None = None) -> Response:

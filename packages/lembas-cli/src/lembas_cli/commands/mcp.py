@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 from typing import TYPE_CHECKING
 
 import click
@@ -27,7 +28,7 @@ __all__ = ("mcp",)
 )
 @click.option("--legacy", is_flag=True, help="Refuse server/discover, for clients that stumble over it.")
 @pass_session
-def mcp(session: Session, over_http: bool, host: str, port: int, legacy: bool) -> None:
+def mcp(session: Session, over_http: bool, host: str, port: int, legacy: bool) -> int:
     """Serve chats and models to MCP clients, over stdio or HTTP.
 
     Over stdio a client starts this command itself; nothing but the protocol is written to stdout. Over HTTP
@@ -36,7 +37,19 @@ def mcp(session: Session, over_http: bool, host: str, port: int, legacy: bool) -
     import anyio
 
     # Here the loop runs in the main thread: a server listens for signals itself.
-    anyio.run(_serve, session, (host, port) if over_http else None, legacy)
+    return anyio.run(_until_interrupted, session, (host, port) if over_http else None, legacy)
+
+
+async def _until_interrupted(session: Session, address: tuple[str, int] | None, legacy: bool) -> int:
+    import asyncio
+
+    import anyio
+
+    with anyio.CancelScope() as scope:
+        # For as long as the loop lives, so that a second Ctrl-C does not fall into what is being closed.
+        asyncio.get_running_loop().add_signal_handler(signal.SIGINT, scope.cancel)
+        await _serve(session, address, legacy)
+    return 128 + signal.SIGINT if scope.cancelled_caught else 0
 
 
 async def _serve(session: Session, address: tuple[str, int] | None, legacy: bool) -> None:
