@@ -336,3 +336,13 @@ def test_no_refusal_breaks_us(status: int, said: Any, headers: dict[str, str]) -
     raw = json.dumps(said).encode()
     assert WHERE in str(FAULTS.status(status, headers, raw, model="m", path="/v1/models"))
     assert WHERE in str(FAULTS.told(said))
+
+
+@pytest.mark.parametrize(
+    ("where", "hinted"), [("http://x/v1", False), ("http://x/v1/", False), ("http://x", True)]
+)
+def test_an_address_that_ends_in_v1_is_not_told_to(where: str, hinted: bool) -> None:
+    faults = Faults(where)
+    for path in ("/v1/chat/completions", "/v1/models"):
+        assert ("/v1)" in str(faults.status(404, {}, b"", path=path))) == hinted
+    assert ("/v1)" in str(faults.not_an_api())) == hinted

@@ -152,7 +152,7 @@ class Faults:
     def not_an_api(self) -> BadResponse:
         """An answer that is none of a model's server: a login page, a captive portal."""
         return self.bad(
-            "answered with something that is no model API. Check the URL: it usually ends in /v1.",
+            f"answered with something that is no model API. {self._check_url()}.",
             "not_an_api",
         )
 
@@ -182,11 +182,12 @@ class Faults:
         )
 
     def _not_found(self, status: int, says: str, path: str) -> BadResponse:
-        if path.endswith("/models"):
-            todo = "Check the URL (it usually ends in /v1), or name the model by hand."
-        else:
-            todo = "Check the URL: it usually ends in /v1."
+        todo = f"{self._check_url()}{', or name the model by hand' if path.endswith('/models') else ''}."
         return self.bad(f"has no {path or 'such address'} ({status}). {todo}{says}", "not_found", status)
+
+    def _check_url(self) -> str:
+        missing = not self.where.rstrip("/").endswith("/v1")
+        return f"Check the URL{' (it usually ends in /v1)' if missing else ''}"
 
     def _server_error(self, status: int, message: str) -> BadResponse:
         if not status:
