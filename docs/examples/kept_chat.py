@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import anyio
-from lembas_core import Answer, Lembas, ModelClient, Question, tool
+from lembas_core import Answer, Lembas, LembasError, ModelClient, Question, tool
 
 notes: list[str] = []
 
@@ -22,8 +22,8 @@ async def decide(question: Question) -> Answer:
     return Answer.deny("Not from this script.")
 
 
-async def main(where: str = "chats.db", model: str | ModelClient = "qwen3:8b") -> None:
-    async with Lembas.open(where) as lembas:
+async def main(where: str = "chats.db", model: str | ModelClient | None = None) -> None:
+    async with Lembas.open(where) as lembas:  # no model named: the default model
         chat = lembas.chat(model=model, tools=[add_note], on_question=decide)
         await chat.say("Note down that the gate opens at nine.")  # the chat is stored here
         assert chat.id is not None
@@ -34,4 +34,7 @@ async def main(where: str = "chats.db", model: str | ModelClient = "qwen3:8b") -
 
 
 if __name__ == "__main__":
-    anyio.run(main)
+    try:
+        anyio.run(main)
+    except LembasError as error:  # no model yet, a server that is off: one sentence that a person can act on
+        raise SystemExit(str(error)) from None

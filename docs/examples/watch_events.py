@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import anyio
-from lembas_core import Answer, Lembas, ModelClient, events
+from lembas_core import Answer, Lembas, LembasError, ModelClient, events
 
 
-async def main(where: str = "chats.db", model: str | ModelClient = "qwen3:8b") -> None:
-    async with Lembas.open(where) as lembas:
+async def main(where: str = "chats.db", model: str | ModelClient | None = None) -> None:
+    async with Lembas.open(where) as lembas:  # no model named: the default model
         chat = lembas.chat(model=model)
         async with chat.reply("Compare a pelican with a crane.") as reply:
             async for event in reply:
@@ -18,6 +18,8 @@ async def main(where: str = "chats.db", model: str | ModelClient = "qwen3:8b") -
                         print(f"[{name}]")
                     case events.Asking(question=question):
                         await reply.answer(question.id, Answer.allow())
+                    case events.Finished(error=LembasError() as error):
+                        print(f"\n{error}")  # one sentence that a person can act on
                     case events.Finished(outcome=outcome, metrics=metrics):
                         print(f"\n{outcome} after {metrics.rounds} round(s)")
                     case _:  # new kinds of events may come with any version
@@ -26,4 +28,7 @@ async def main(where: str = "chats.db", model: str | ModelClient = "qwen3:8b") -
 
 
 if __name__ == "__main__":
-    anyio.run(main)
+    try:
+        anyio.run(main)
+    except LembasError as error:  # no model yet, a server that is off: one sentence that a person can act on
+        raise SystemExit(str(error)) from None

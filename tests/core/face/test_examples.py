@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import importlib.util
+import os
+import subprocess
+import sys
 from pathlib import Path
 from types import ModuleType
 
@@ -59,6 +62,22 @@ async def test_watching_events(tmp_path: Path, capsys: pytest.CaptureFixture[str
     script = Script([text("Both fly.", cuts=2)])
     await example("watch_events").main(str(tmp_path / "chats.db"), script)
     assert capsys.readouterr().out == "Both fly.\ndone after 1 round(s)\n9 characters\n"
+
+
+@pytest.mark.parametrize("name", ["kept_chat", "watch_events"])
+def test_without_its_model_an_example_ends_in_one_sentence(name: str, tmp_path: Path) -> None:
+    done = subprocess.run(
+        [sys.executable, str(EXAMPLES / f"{name}.py")],
+        capture_output=True,
+        text=True,
+        cwd=tmp_path,
+        env={**os.environ, "LEMBAS_DEFAULT_MODEL": "nowhere/nothing"},
+        check=False,
+        timeout=60,
+    )
+    assert (done.returncode, done.stdout) == (1, "")
+    assert "nothing" in done.stderr
+    assert len(done.stderr.splitlines()) == 1
 
 
 def test_a_plain_script(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
