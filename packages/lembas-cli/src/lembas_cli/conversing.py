@@ -11,6 +11,7 @@ from lembas_core.frozen import frozen
 
 from lembas_cli.asking import Approve
 from lembas_cli.clean import short
+from lembas_cli.files import text_of
 
 if TYPE_CHECKING:
     from lembas_core.chats import ChatInfo
@@ -72,7 +73,12 @@ _OPTIONS: tuple[Callable[[Any], Any], ...] = (
     click.option("--key-env", metavar="NAME", help="The environment variable with the key for --url."),
     click.option("-s", "--system", metavar="TEXT|@FILE", help="The system prompt."),
     click.option("-c", "--continue", "newest", is_flag=True, help="Go on with the newest chat from here."),
-    click.option("--chat", "chat_id", metavar="ID", help="Go on with this chat; the end of its id will do."),
+    click.option(
+        "--chat",
+        "chat_id",
+        metavar="ID",
+        help="Go on with this chat; the last six characters of its id will do.",
+    ),
     click.option("--fork", is_flag=True, help="Go on in a copy of that chat."),
     click.option("--temporary", is_flag=True, help="Never list the chat; it is gone a day later."),
     click.option(
@@ -89,9 +95,18 @@ _OPTIONS: tuple[Callable[[Any], Any], ...] = (
         help="What becomes of calls that need permission; without a terminal ask is deny.",
     ),
     click.option(
-        "-o", "--option", "options", metavar="KEY=VALUE", multiple=True, help="temperature=0.2, seed=1, …"
+        "-o",
+        "--option",
+        "options",
+        metavar="KEY=VALUE",
+        multiple=True,
+        help="temperature, top_p, max_tokens, seed, stop; any other key goes to the endpoint unchecked.",
     ),
-    click.option("--effort", metavar="LEVEL", help="Reasoning effort: low, medium or high."),
+    click.option(
+        "--effort",
+        metavar="LEVEL",
+        help="Reasoning effort: low, medium, high or whatever the endpoint knows.",
+    ),
     click.option(
         "--max-rounds", type=click.IntRange(min=1), metavar="N", help="Rounds of tool calls at most."
     ),
@@ -188,7 +203,4 @@ def _newest(lembas: Lembas) -> ChatInfo:
 def _text_or_file(text: str | None) -> str | None:
     if text is None or not text.startswith("@"):
         return text
-    try:
-        return Path(text[1:]).expanduser().read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as error:
-        raise click.UsageError(f"The system prompt in {text[1:]} cannot be read: {error}.") from None
+    return text_of(Path(text[1:]).expanduser(), "The system prompt")

@@ -6,6 +6,8 @@ import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, cast
 
+from lembas_cli.files import text_of
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
@@ -54,7 +56,7 @@ def schema_from(text: str) -> dict[str, Any]:
         return _parsed(text, "The schema")
     path = Path(text)
     if path.suffix == ".json" or path.is_file():
-        return _parsed(_read(path), f"The schema in {path}")
+        return _parsed(text_of(path, "The schema"), f"The schema in {path}")
     return _from_short(text)
 
 
@@ -92,13 +94,6 @@ def _converted(key: str, value: str) -> Any:
         return _KNOWN[key](value)
     except ValueError:
         raise _invalid(f"The option {key!r} takes a number, not {value!r}.") from None
-
-
-def _read(path: Path) -> str:
-    try:
-        return path.read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as error:
-        raise _invalid(f"The schema {path} cannot be read: {error}.") from None
 
 
 def _parsed(text: str, name: str) -> dict[str, Any]:
