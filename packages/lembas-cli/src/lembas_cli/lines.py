@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from lembas_cli.out import is_terminal
+from lembas_cli.piped import decoded
 
 __all__ = ("Lines",)
 
@@ -43,6 +44,7 @@ class Lines:
 
         Raises:
             KeyboardInterrupt: Ctrl-C was pressed.
+            Invalid: What is piped in is not text.
         """
         first = _FENCE if several else self._pasted(prefilled)
         if first is None:
@@ -91,10 +93,12 @@ class Lines:
                 self._readline.set_startup_hook(None)
 
     def _plain(self, prompt: str) -> str | None:
-        if self.typed:
+        if not self.typed:
+            line = decoded(sys.stdin.buffer.readline())
+        else:
             sys.stderr.write(prompt)
             sys.stderr.flush()
-        line = sys.stdin.readline()
+            line = sys.stdin.readline()
         return line.removesuffix("\n") if line else None
 
     def _remember(self, text: str) -> None:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from lembas_cli.out import Out
 
-__all__ = ("question_with", "read_piped", "read_stdin")
+__all__ = ("decoded", "question_with", "read_piped", "read_stdin")
 
 _PATIENCE = 1.0
 
@@ -49,7 +49,7 @@ def read_stdin(out: Out, *, asked: bool = False) -> str:
     reader.join()
     if reader.fault is not None:
         raise reader.fault
-    return _decoded(bytes(reader.data))
+    return decoded(bytes(reader.data))
 
 
 def question_with(question: str, piped: str | None) -> str:
@@ -80,7 +80,12 @@ class _Reader(threading.Thread):
         self._started_reading.set()
 
 
-def _decoded(data: bytes) -> str:
+def decoded(data: bytes) -> str:
+    """What came in as text.
+
+    Raises:
+        Invalid: It is not text.
+    """
     from lembas_core.errors import Invalid
 
     try:

@@ -12,6 +12,7 @@ from lembas_cli.session import Session, pass_session
 
 if TYPE_CHECKING:
     from lembas_core.settings.values import ModelEntry
+    from lembas_core.sync import Lembas
 
     from lembas_cli.out import Out
 
@@ -71,9 +72,9 @@ def default_model(session: Session, name: str | None) -> None:
     """Print the default model, or choose it."""
     with session.lembas() as lembas:
         if name is not None:
-            entry = lembas.models.get(name)
-            lembas.settings.set("default_model", entry.ref)
-            session.out.note(f"New chats talk with {entry.ref} unless they name another model.")
+            ref = name if _is_locked(lembas) else lembas.models.get(name).ref
+            lembas.settings.set("default_model", ref)
+            session.out.note(f"New chats talk with {ref} unless they name another model.")
             return
         entry = next((e for e in lembas.models.list() if e.is_default), None)
     if entry is None:
@@ -117,6 +118,11 @@ def fetch_model(session: Session) -> None:
     progress.end()
     session.out.note("The local model is here; `lembas chat` talks with it.")
     session.out.line(str(path))
+
+
+def _is_locked(lembas: Lembas) -> bool:
+    """Whether the configuration file has the say; then it matters little which model is named."""
+    return any(setting.locked for setting in lembas.settings.list() if setting.key == "default_model")
 
 
 class _Progress:
