@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from lembas_cli.clean import one_line
+from lembas_cli.clean import one_line, visible
 
 if TYPE_CHECKING:
     from lembas_core.engine.events import Metrics, ToolFinished, ToolStarted
@@ -14,13 +14,14 @@ __all__ = ("tool_finished", "tool_started", "usage")
 
 def tool_started(event: ToolStarted) -> str:
     """One line on a call that begins."""
-    return one_line(f"→ {event.name} {event.arguments}")
+    return one_line(f"→ {visible(event.name)} {visible(event.arguments)}")
 
 
 def tool_finished(event: ToolFinished) -> str:
     """One line on how a call ended."""
     mark = "✗" if event.is_error else "←"
-    return f"{mark} {one_line(event.text, 66) or '(nothing)'} ({event.seconds:.1f} s)"
+    said = one_line(visible(" ".join(event.text.split())), 66)
+    return f"{mark} {said or '(nothing)'} ({event.seconds:.1f} s)"
 
 
 def usage(metrics: Metrics) -> str:

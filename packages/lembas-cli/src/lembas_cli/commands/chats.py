@@ -58,7 +58,7 @@ def list_chats(session: Session, limit: int, archived: bool, origin: str | None,
 @click.option("--raw", is_flag=True, help="Print Markdown as it is, on a terminal too.")
 @pass_session
 def show_chat(session: Session, chat_id: str, as_json: bool, raw: bool) -> None:
-    """Show a chat; the end of its id will do."""
+    """Show a chat; the last six characters of its id will do."""
     with session.lembas() as lembas:
         text = _exported(lembas, chat_id, "json" if as_json else "markdown")
     if session.out.draws and not raw and not as_json:

@@ -116,7 +116,7 @@ def _ask(out: Out, lembas: Lembas, name: str) -> None:
     models = lembas.connections.discover(name)
     seconds = time.monotonic() - began
     kind, count = lembas.connections.get(name).found_kind, len(models)
-    out.line(f"{name}: {count} model{'' if count == 1 else 's'} in {seconds:.1f} s, spoken to as {kind}")
+    out.line(f"{name}: {_counted(count)} in {seconds:.1f} s, spoken to as {kind}")
     for model in models[:_SHOWN]:
         out.line(f"  {model.name}")
     if count > _SHOWN:
@@ -124,9 +124,13 @@ def _ask(out: Out, lembas: Lembas, name: str) -> None:
 
 
 def _row(info: ConnectionInfo) -> tuple[str, ...]:
-    count = "" if info.model_count is None else f"{info.model_count} models"
+    count = "" if info.model_count is None else _counted(info.model_count)
     state = info.problem or ("" if info.enabled else "switched off")
     return (info.name, info.url, info.found_kind, info.key or "no key", count, state)
+
+
+def _counted(models: int) -> str:
+    return f"{models} model{'' if models == 1 else 's'}"
 
 
 def _as_json(info: ConnectionInfo) -> dict[str, Any]:

@@ -29,6 +29,7 @@ __all__ = (
 
 _SHORTEST: Final = 6
 _ID: Final = re.compile(r"[0-9a-f-]{6,36}\Z")
+_TOO_SHORT: Final = re.compile(r"[0-9a-f-]{0,5}\Z")
 _MANY: Final = 500
 
 
@@ -67,13 +68,15 @@ def message_row(c: Connection, person_id: str, message_id: str) -> Row[Any]:
 
 
 def find_chat(c: Connection, person_id: str, given: str) -> ChatInfo:
-    """A chat by its id, or by the beginning or the end of one.
+    """A chat by its id, or by at least six characters of its beginning or end.
 
     Raises:
         NotFound: No chat of this person's has it.
         Invalid: Several have it.
     """
     part = given.strip().lower()
+    if _TOO_SHORT.match(part):
+        raise NotFound("There is no such chat: at least six characters of an id are needed.")
     if not _ID.match(part):
         raise no_such_chat()
     fits = or_(chats.c.id.startswith(part), chats.c.id.endswith(part))
