@@ -76,6 +76,18 @@ async def test_json_holds_the_conversation_and_every_version() -> None:
     assert document["messages"][2]["images"] == [{"media_type": "image/png", "data": "iVBORw=="}]
 
 
+async def test_an_exchange_is_a_turn_and_its_reply_and_nothing_else() -> None:
+    async with talk(*STEPS) as house:
+        chat_id = await eventful(house)
+        whole = json.loads(await house.chats.export(chat_id, "json"))
+        shown, hidden = whole["messages"][3], whole["versions"][0]
+        failed = json.loads(await house.chats.export_exchange(shown["id"]))
+        version = json.loads(await house.chats.export_exchange(hidden["id"]))
+    assert failed == whole | {"messages": whole["messages"][2:4], "versions": []}
+    # A version that is no longer shown is printed all the same.
+    assert version == whole | {"messages": [whole["messages"][0], hidden], "versions": []}
+
+
 async def test_exports_follow_their_schema() -> None:
     async with talk(*STEPS) as house:
         document = json.loads(await house.chats.export(await eventful(house), "json"))

@@ -148,8 +148,8 @@ def _replied(out: Out, lembas: Lembas, chat: Chat, turn: str, setup: Setup, prin
 
 def _print_whole(out: Out, lembas: Lembas, reply: Reply, printing: _Printing) -> None:
     """Print what can only be printed when the reply has ended."""
-    if printing.as_json and reply.chat_id:
-        out.line(_exchange(lembas.chats.export(reply.chat_id, "json"), reply.message_id))
+    if printing.as_json and reply.message_id:
+        out.answer(lembas.chats.export_exchange(reply.message_id))
     if printing.extract:
         from lembas_cli.extracting import first_block
 
@@ -157,14 +157,6 @@ def _print_whole(out: Out, lembas: Lembas, reply: Reply, printing: _Printing) ->
         if block is None:
             out.note("There is no fenced block in the answer; this is all of it.")
         out.answer(block if block is not None else reply.text.rstrip("\n") + "\n")
-
-
-def _exchange(document: str, reply_id: str | None) -> str:
-    """The document of a chat with nothing in it but the last turn and its reply."""
-    value = json.loads(document)
-    reply = next(message for message in value["messages"] if message["id"] == reply_id)
-    value["messages"] = [m for m in value["messages"] if m["id"] in (reply["parent_id"], reply_id)]
-    return json.dumps(value | {"versions": []}, ensure_ascii=False, indent=2)
 
 
 def _told(out: Out, ending: Ending, reply: Reply, printing: _Printing) -> int:

@@ -19,6 +19,7 @@ __all__ = (
     "chat_page",
     "chat_row",
     "conversation",
+    "exchange",
     "find_chat",
     "message_row",
     "no_such_chat",
@@ -130,6 +131,12 @@ def conversation(
             raise NotFound("There is no such message.")
         end = found.parent_id
     return _with_versions(c, chat.id, tree.path(c, end, limit=limit))
+
+
+def exchange(c: Connection, person_id: str, reply_id: str) -> list[MessageInfo]:
+    """The turn that a reply answers, and the reply."""
+    reply = message_row(c, person_id, reply_id)
+    return [message_of(row) for row in tree.path(c, reply.id, limit=2)]
 
 
 def off_the_path(c: Connection, chat: Row[Any], path: Iterable[MessageInfo]) -> list[MessageInfo]:

@@ -209,10 +209,28 @@ class Chats(Talking):
             path = reading.conversation(c, row)
             if format == "markdown":
                 return chat_markdown(chat_of(row), path)
-            document = chat_document(chat_of(row), path, reading.off_the_path(c, row, path))
-            return orjson.dumps(document, option=orjson.OPT_INDENT_2).decode() + "\n"
+            return _written(chat_document(chat_of(row), path, reading.off_the_path(c, row, path)))
 
         return await self._store.read(read)
+
+    async def export_exchange(self, reply_id: str) -> str:
+        """A reply and the turn it answers, in the JSON of `export`; the rest of the chat is not read.
+
+        Raises:
+            NotFound: There is no such reply.
+        """
+
+        def read(c: Connection) -> str:
+            pair = reading.exchange(c, self._person.id, reply_id)
+            return _written(
+                chat_document(chat_of(reading.chat_row(c, self._person.id, pair[-1].chat_id)), pair)
+            )
+
+        return await self._store.read(read)
+
+
+def _written(document: dict[str, Any]) -> str:
+    return orjson.dumps(document, option=orjson.OPT_INDENT_2).decode() + "\n"
 
 
 async def sweep_temporary_chats(store: Store, clock: Clock) -> int:

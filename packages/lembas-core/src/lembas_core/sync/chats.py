@@ -159,3 +159,7 @@ class Chats:
     def export(self, chat_id: str, format: Literal["markdown", "json"] = "markdown") -> str:
         """A chat as text: Markdown of the conversation, or JSON that holds every version as well."""
         return self._loop.run(self._chats.export, chat_id, format)
+
+    def export_exchange(self, reply_id: str) -> str:
+        """A reply and the turn it answers, in the JSON of `export`; the rest of the chat is not read."""
+        return self._loop.run(self._chats.export_exchange, reply_id)
