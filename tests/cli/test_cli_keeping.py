@@ -57,6 +57,19 @@ def test_chats_are_found_by_what_was_said(lembas: Command, three: list[str]) -> 
     assert lembas.run("chats", "search", '"(*', "AND").returncode == 0
 
 
+def test_a_chat_that_is_titled_by_the_turn_that_is_found_is_shown_once(
+    lembas: Command, three: list[str]
+) -> None:
+    found = lembas.run("chats", "search", "lunch").stdout
+    assert found == f"{three[2][-8:]}  What for lunch?\n"
+    lembas.run("chats", "rename", three[2], "Food at lunch")
+    found = lembas.run("chats", "search", "lunch").stdout.splitlines()
+    assert sorted(found) == [
+        "    What for lunch?",
+        *[f"{three[2][-8:]}  Food at lunch"] * 2,
+    ]
+
+
 def test_chats_are_exported_one_by_one_and_all(lembas: Command, three: list[str], tmp_path: Path) -> None:
     lines = lembas.run("chats", "export", "--all", "--format", "json").stdout.splitlines()
     assert {json.loads(line)["chat"]["id"] for line in lines} == set(three)
@@ -137,11 +150,24 @@ def test_a_key_that_does_not_come_is_one_sentence(lembas: Command, more: tuple[s
     assert lembas.run("connections", "list").stdout == ""
 
 
+def test_a_server_that_is_down_is_kept_and_told_as_down(lembas: Command) -> None:
+    done = lembas.run("connections", "add", "http://127.0.0.1:9", "--no-key")
+    assert (done.returncode, done.stdout) == (3, "")
+    fault, kept = done.stderr.splitlines()
+    assert fault.startswith("Error: ") and "127.0.0.1:9" in fault
+    assert kept.startswith("'127.0.0.1' is kept all the same")
+    [info] = json.loads(lembas.run("connections", "list", "--json").stdout)
+    assert (info["name"], info["problem"] != "") == ("127.0.0.1", True)
+
+
 def test_a_missing_secret_key_is_one_sentence_and_loses_nothing(lembas: Command) -> None:
     with serve_script([text("Hi.")]) as server:
         lembas.run("connections", "add", server.url, "--name", "here", "--key-stdin", stdin="sk-1\n")
         key = next(lembas.home.rglob("secret.key"))
         key.rename(key.with_suffix(".away"))
+        assert "is missing: put it back" in lembas.run("secret-key").stdout
+        done = lembas.run("connections", "add", server.url, "--key-stdin", stdin="sk-2\n")
+        assert (done.returncode, done.stdout, key.exists()) == (1, "", False)
         done = lembas.run("ask", "x", "-m", "here/script")
         assert (done.returncode, done.stdout) == (1, "")
         assert done.stderr.startswith("Error: ")
@@ -165,9 +191,6 @@ def test_a_model_is_tried_and_nothing_is_kept_of_it(lembas: Command) -> None:
         done = lembas.run("models", "test", "here/script")
     assert (done.returncode, done.stdout) == (0, "Hello!\n")
     assert "Answered in" in done.stderr
-        assert "is missing: put it back" in lembas.run("secret-key").stdout
-        done = lembas.run("connections", "add", server.url, "--key-stdin", stdin="sk-2\n")
-        assert (done.returncode, done.stdout, key.exists()) == (1, "", False)
     assert json.loads(lembas.run("info", "--json").stdout)["contents"]["chats"] == 0
 
 

@@ -11,6 +11,8 @@ from lembas_cli.extracting import first_block
 from lembas_cli.parameters import parameters_from, schema_from
 from lembas_cli.piped import question_with
 from lembas_cli.slash import SLASHES, Slash, understood
+from lembas_cli.telling import usage
+from lembas_core.engine.events import Metrics
 from lembas_core.errors import Invalid
 
 
@@ -35,6 +37,14 @@ def test_one_line_is_cut_with_an_ellipsis() -> None:
 
 def test_a_chat_is_named_by_the_end_of_its_id() -> None:
     assert short("0192f3a4-5b6c-7d8e-9f01-23456789abcd") == "6789abcd"
+
+
+@pytest.mark.parametrize(
+    ("tokens", "said"), [(3, "under 1%"), (40, "under 1%"), (41, "1%"), (2048, "50%"), (4096, "100%")]
+)
+def test_a_small_share_of_the_context_is_not_none(tokens: int, said: str) -> None:
+    metrics = Metrics(prompt_tokens=tokens, completion_tokens=0, context_window=4096)
+    assert f" · {said} of the context" in usage(metrics)
 
 
 LINES = (

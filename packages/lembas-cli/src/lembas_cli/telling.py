@@ -31,7 +31,7 @@ def usage(metrics: Metrics) -> str:
     tokens = [
         _tokens(metrics.prompt_tokens, "prompt", metrics.cached_tokens, "cached", about),
         _tokens(metrics.completion_tokens, "completion", metrics.reasoning_tokens, "reasoning", about),
-        "" if share is None else f"{about}{share:.0%} of the context",
+        "" if share is None else f"{about}{_percent(share)} of the context",
     ]
     times = [
         "" if speed is None else f"{about}{speed:.1f} tokens/s",
@@ -47,3 +47,7 @@ def _tokens(count: int | None, name: str, part: int | None, part_name: str, abou
         return ""
     of_them = "" if part is None else f" ({part:,} {part_name})"
     return f"{about}{count:,} {name} tokens{of_them}"
+
+
+def _percent(share: float) -> str:
+    return f"{share:.0%}" if share >= 0.01 else "under 1%"

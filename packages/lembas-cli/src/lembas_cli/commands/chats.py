@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 import sys
+from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
@@ -86,7 +87,7 @@ def search_chats(session: Session, words: tuple[str, ...], limit: int, as_json: 
     if as_json:
         print_json(session.out, [plain(hit) | {"snippet": _marked(hit.snippet, "", "")} for hit in hits])
         return
-    for hit in hits:
+    for hit in _once(hits):
         _print_hit(session.out, hit)
     if not hits:
         session.out.note("Nothing found.")
@@ -219,12 +220,25 @@ def _row(info: ChatInfo) -> tuple[str, ...]:
     return (short(info.id), age, one_line(info.model.rpartition("/")[2], 20), f"{marks}{info.title}")
 
 
+def _once(hits: Sequence[Hit]) -> list[Hit]:
+    """The hits without titles that are only the beginning of a turn that is found as well."""
+    named = {hit.chat_id for hit in hits if _begins_with_title(hit)}
+    return [hit for hit in hits if hit.message_id is not None or hit.chat_id not in named]
+
+
+def _begins_with_title(hit: Hit) -> bool:
+    shown = _marked(hit.snippet, "", "")
+    return hit.role == "user" and shown.startswith(printable(hit.title).removesuffix("…"))
+
+
 def _print_hit(out: Out, hit: Hit) -> None:
+    on, off = ("\x1b[1m", "\x1b[0m") if out.colors(sys.stdout) else ("", "")
+    snippet = _marked(" ".join(hit.snippet.split()), on, off)
     title = out.styled(printable(hit.title), "strong", sys.stdout)
-    out.line(f"{short(hit.chat_id)}  {title}", clean=True)
-    if hit.message_id is not None:
-        on, off = ("\x1b[1m", "\x1b[0m") if out.colors(sys.stdout) else ("", "")
-        out.line(f"    {_marked(' '.join(hit.snippet.split()), on, off)}", clean=True)
+    repeated = _begins_with_title(hit)
+    out.line(f"{short(hit.chat_id)}  {snippet if repeated else title}", clean=True)
+    if hit.message_id is not None and not repeated:
+        out.line(f"    {snippet}", clean=True)
 
 
 def _marked(snippet: str, on: str, off: str) -> str:

@@ -55,13 +55,15 @@ def list_connections(session: Session, as_json: bool) -> None:
 @pass_session
 def add_connection(
     session: Session, url: str, name: str | None, kind: Literal["auto", "openai", "ollama"], **keys: Any
-) -> None:
+) -> int:
     """Add a server by its address, such as http://localhost:11434, and ask it for its models.
 
     A key is never an argument, where every process could read it: it is typed unseen, or comes with one of
     the --key options. It is stored encrypted.
+
+    A server that does not answer is kept all the same; the exit code then says what is wrong with it.
     """
-    from lembas_core.errors import EndpointError
+    from lembas_core.errors import EndpointError, exit_code
 
     key = _key(session.out, **keys)
     with session.lembas() as lembas:
@@ -69,8 +71,12 @@ def add_connection(
         try:
             _ask(session.out, lembas, info.name)
         except EndpointError as error:
-            session.out.note(str(error), style="error")
-            session.out.note(f"{info.name!r} is kept; `lembas connections test {info.name}` tries it again.")
+            session.out.error(str(error))
+            session.out.note(
+                f"{info.name!r} is kept all the same; `lembas connections test {info.name}` tries it again."
+            )
+            return exit_code(error)
+    return 0
 
 
 @connections.command("test")
