@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 import json
 from collections.abc import Callable, Mapping
-from typing import Annotated, Any, NotRequired, get_type_hints
+from typing import Annotated, Any, NotRequired, cast, get_type_hints
 
 from pydantic import ConfigDict, Field, TypeAdapter, ValidationError
 from pydantic.errors import PydanticUserError
@@ -65,8 +65,9 @@ class Arguments:
 
 
 def _made(items: Mapping[str, Any]) -> tuple[TypeAdapter[Any], dict[str, Any]]:
-    shape = TypedDict("Arguments", items)  # type: ignore[misc, operator]  # its keys come from the function
-    shape.__pydantic_config__ = ConfigDict(extra="forbid", arbitrary_types_allowed=False)  # type: ignore[attr-defined]
+    # Type checkers know TypedDict only with keys that are written down; these come from the function.
+    shape = cast("Any", TypedDict)("Arguments", items)
+    shape.__pydantic_config__ = ConfigDict(extra="forbid", arbitrary_types_allowed=False)
     adapter: TypeAdapter[Any] = TypeAdapter(shape)
     return adapter, _plain(adapter.json_schema(schema_generator=_WithoutTitles))
 
@@ -124,11 +125,11 @@ class _WithoutTitles(GenerateJsonSchema):
 def _unpacked(sent: Mapping[str, Any], mistakes: list[ErrorDetails]) -> dict[str, Any] | None:
     """What was sent with lists and objects taken out of strings (small models pack them in), or None."""
     unpacked = {
-        mistake["loc"][0]: value
+        str(mistake["loc"][0]): value
         for mistake in mistakes
         if len(mistake["loc"]) == 1 and (value := _packed(mistake["input"])) is not None
     }
-    return {**sent, **unpacked} if unpacked else None  # type: ignore[dict-item]
+    return {**sent, **unpacked} if unpacked else None
 
 
 def _packed(value: object) -> list[Any] | dict[str, Any] | None:
