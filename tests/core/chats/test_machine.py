@@ -137,7 +137,7 @@ class ChatMachine(RuleBasedStateMachine):
         self.written: dict[str, str] = {}
         self.known: dict[str, tuple[str, int]] = {}
         self.gates: list[anyio.Event] = []
-        self.told: dict[str, ReplyView] = {}
+        self.told: dict[str, tuple[str | None, ReplyView]] = {}
         self.stages: list[Stage] = []
         self.open()
 
@@ -229,14 +229,17 @@ class ChatMachine(RuleBasedStateMachine):
         self.act(send)
 
     def watch(self, house: House, reply_id: str) -> None:
-        """Follow a reply and remember how it ended."""
+        """Follow a reply and remember how it ended, and which run of it that was."""
+
+        def run_of(c: Connection) -> str | None:
+            return c.execute(select(messages.c.generation).where(messages.c.id == reply_id)).scalar()
 
         async def follow() -> None:
-            state = ReplyState()
+            state, run = ReplyState(), await house.store.read(run_of)
             async with house.replies.follow(reply_id) as events:
                 async for event in events:
                     state.apply(event)
-            self.told[reply_id] = state.view()
+            self.told[reply_id] = run, state.view()
 
         self.watchers.start_soon(follow)
 
@@ -408,11 +411,11 @@ class ChatMachine(RuleBasedStateMachine):
                 self.known[row.id] = (row.text, row.completion_tokens or tokens)
 
     def what_is_stored_is_what_was_told(self, rows: list[Row[Any]]) -> None:
-        """A reply that was continued has gone on; one that was lost to another process is the other's."""
+        """What a dead process tells of a run that another one has continued is nobody's business."""
         for row in rows:
-            told = self.told.get(row.id)
+            run, told = self.told.get(row.id, (None, None))
             lost = told is not None and told.outcome == "interrupted" != row.status
-            if told is not None and not lost and row.status != "running" and row.event_number <= told.number:
+            if told is not None and not lost and row.status != "running" and row.generation == run:
                 assert view_of(row) == told
 
     def teardown(self) -> None:
