@@ -152,7 +152,7 @@ class Connection:
 
     def _begin(self) -> None:
         """Be ready for an exchange."""
-        self.response = Response()
+        self.response: Response = Response()
         self._body = b""  # what is read of it and not given yet
         self._heard = False
 
