@@ -58,4 +58,4 @@ def _farewell(session: Session, lembas: Lembas, chat_id: str | None) -> None:
 
     if chat_id is not None:
         info = lembas.chats.get(chat_id)
-        session.out.note(f"Kept as “{info.title}”. Go on with:\n  lembas chat --chat {short(info.id)}")
+        session.out.note(f"Kept: {info.title}\n  lembas chat --chat {short(info.id)}")
