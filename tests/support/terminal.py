@@ -18,6 +18,8 @@ from typing import Self
 
 __all__ = ("Screen", "Terminal")
 
+# What a read may cut: the beginning of a sequence, up to where its kind is known.
+BEGUN = re.compile(r"\x1b(\[[0-9;?]*|\][^\x07\x1b]*\x1b?)?\Z")
 SEQUENCE = re.compile(r"\x1b(\[[0-9;?]*[A-Za-z]|\][^\x07\x1b]*(?:\x07|\x1b\\)|.)", re.DOTALL)
 
 
@@ -32,6 +34,7 @@ class Screen:
         self.lines: list[list[str]] = [[]]
         self.row = 0
         self.column = 0
+        self.held = ""
 
     @property
     def text(self) -> str:
@@ -39,7 +42,11 @@ class Screen:
         return "\n".join("".join(line).rstrip() for line in self.lines).rstrip("\n")
 
     def feed(self, text: str) -> None:
-        """Take what a program wrote."""
+        """Take what a program wrote, wherever it was cut."""
+        text = self.held + text
+        begun = BEGUN.search(text)
+        self.held = begun[0] if begun else ""
+        text = text.removesuffix(self.held)
         position = 0
         for match in SEQUENCE.finditer(text):
             self._write(text[position : match.start()])
